@@ -77,7 +77,7 @@ std::string signal_text(int signal, const Limits& limits) {
         return fmt::format("used more than {} s of processor time: does it loop forever?", limits.cpu_seconds);
     }
     if (signal == SIGXFSZ) return "wrote a file, which is not allowed here";
-    if (signal == SIGSYS) return "tried what is not allowed here (a file, a process or the network)";
+    if (signal == SIGSYS) return "tried what is not allowed here (a file, another process or the network)";
     const char* name = sigdescr_np(signal);
     return fmt::format("crashed: {}", name != nullptr ? name : "unknown signal");
 }

@@ -1,13 +1,16 @@
 #include "experiments/course/confinement/call_filter.hpp"
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -22,33 +25,30 @@ constexpr std::uint32_t architecture = AUDIT_ARCH_AARCH64;
 constexpr std::uint32_t architecture = 0;
 #endif
 
-constexpr long computing[] = {
-    SYS_read, SYS_write, SYS_writev, SYS_close, SYS_lseek, SYS_fstat, SYS_newfstatat, SYS_ioctl,
-    // memory
-    SYS_brk, SYS_munmap, SYS_mremap, SYS_madvise,
-    // signals of its own, and the end
-    SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_sigaltstack, SYS_exit, SYS_exit_group,
-    // what the C library asks when a program starts
-    SYS_set_tid_address, SYS_set_robust_list, SYS_rseq, SYS_prlimit64, SYS_readlinkat, SYS_getrandom, SYS_futex,
-    SYS_getpid, SYS_gettid, SYS_uname,
+constexpr long computing[] = {SYS_read, SYS_write, SYS_writev, SYS_close, SYS_lseek, SYS_fstat, SYS_newfstatat,
+                              // memory
+                              SYS_brk, SYS_munmap, SYS_mremap, SYS_madvise,
+                              // signals of its own, and the end
+                              SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_sigaltstack, SYS_exit,
+                              SYS_exit_group,
+                              // what the C library asks when a program starts
+                              SYS_set_tid_address, SYS_set_robust_list, SYS_rseq, SYS_readlinkat, SYS_getrandom,
+                              SYS_futex, SYS_getpid, SYS_gettid, SYS_uname,
 #if defined(__x86_64__)
-    SYS_arch_prctl, SYS_readlink,
+                              SYS_arch_prctl, SYS_readlink,
 #endif
-    // time
-    SYS_clock_gettime, SYS_clock_nanosleep, SYS_nanosleep, SYS_sched_yield,
-    // the start itself; a program started from here would be behind the same filter
-    SYS_execve};
+                              // time
+                              SYS_clock_gettime, SYS_clock_nanosleep, SYS_nanosleep, SYS_sched_yield,
+                              // the start itself; a program started from here would be behind the same filter
+                              SYS_execve};
 
-constexpr long mapping[] = {SYS_mmap, SYS_mprotect};
 /// What an interpreter needs besides, to read its modules. Landlock says which files.
 constexpr long reading[] = {
-    SYS_openat,    SYS_getdents64, SYS_fcntl,   SYS_dup,
-    SYS_pread64,   SYS_getcwd,     SYS_statx,   SYS_statfs,
-    SYS_faccessat, SYS_faccessat2, SYS_getuid,  SYS_geteuid,
-    SYS_getgid,    SYS_getegid,    SYS_sysinfo, SYS_sched_getaffinity,
+    SYS_getdents64, SYS_dup,    SYS_pread64, SYS_getcwd, SYS_statx,   SYS_statfs,  SYS_faccessat,
+    SYS_faccessat2, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid, SYS_sysinfo, SYS_sched_getaffinity,
     SYS_getrusage,
 #if defined(__x86_64__)
-    SYS_open,      SYS_stat,       SYS_lstat,   SYS_access,
+    SYS_stat,       SYS_lstat,  SYS_access,
 #endif
 };
 /// What a compiler never needs; files are Landlock's.
@@ -71,6 +71,58 @@ void add_rules(std::vector<sock_filter>& program, std::span<const long> numbers,
     }
 }
 
+/// A call that is allowed where the masked lower half of an argument is one of these values. The kernel takes each of
+/// these arguments as 32 bits, or (protections of memory) gives its bits above them no meaning.
+struct ByArgument {
+    long number;
+    unsigned argument;
+    std::uint32_t mask;
+    std::vector<std::uint32_t> allowed;
+    std::uint32_t otherwise = SECCOMP_RET_TRAP;
+};
+
+/// Returns the place of the first allowed value.
+std::size_t add_rule(std::vector<sock_filter>& program, const ByArgument& rule) {
+    const auto values = static_cast<int>(rule.allowed.size());
+    program.push_back(jump_if_equal(static_cast<std::uint32_t>(rule.number), 0, 4 + values));
+    program.push_back(
+        statement(BPF_LD | BPF_W | BPF_ABS,
+                  static_cast<std::uint32_t>(offsetof(seccomp_data, args) + rule.argument * sizeof(std::uint64_t))));
+    program.push_back(statement(BPF_ALU | BPF_AND | BPF_K, rule.mask));
+    const std::size_t first_value = program.size();
+    for (int i = 0; i < values; ++i) {
+        program.push_back(jump_if_equal(rule.allowed[static_cast<std::size_t>(i)], values - i, 0));
+    }
+    program.push_back(statement(BPF_RET | BPF_K, rule.otherwise));
+    program.push_back(statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+    return first_value;
+}
+
+constexpr std::uint32_t all_bits = ~std::uint32_t{0};
+
+/// Its own limits only, and of the requests to open files those that change no owner of signals: FIOASYNC, FIOSETOWN,
+/// SIOCSPGRP and F_SETOWN, F_SETSIG, F_SETFL would let the kernel send a signal to any process of the user.
+std::vector<ByArgument> rules_by_argument() {
+    constexpr std::uint32_t terminal_settings_2 = 0x802C542A;  // TCGETS2, which newer C libraries ask isatty() by
+    return {{SYS_prlimit64, 0, all_bits, {0}},
+            {SYS_ioctl, 1, all_bits, {TCGETS, terminal_settings_2, TIOCGWINSZ, FIONREAD, FIOCLEX, FIONCLEX}}};
+}
+
+/// Files are opened for reading only, whether or not the kernel has rules about files.
+std::vector<ByArgument> rules_of_interpreters() {
+    constexpr std::uint32_t writing = O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY);
+    constexpr std::uint32_t refused = SECCOMP_RET_ERRNO | EACCES;
+    return {
+        {SYS_fcntl, 1, all_bits, {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL}},
+#if defined(__x86_64__)
+            {SYS_open, 1, writing, {0}, refused},
+#endif
+        {
+            SYS_openat, 2, writing, {0}, refused
+        }
+    };
+}
+
 }  // namespace
 
 CallFilter filter_for(Confinement confinement) {
@@ -86,27 +138,19 @@ CallFilter filter_for(Confinement confinement) {
         program.push_back(statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
         return {std::move(program), 0};
     }
+    const bool interprets = confinement == Confinement::interpreter;
     add_rules(program, computing, SECCOMP_RET_ALLOW);
-    if (confinement == Confinement::interpreter) {
-        add_rules(program, reading, SECCOMP_RET_ALLOW);
-        add_rules(program, mapping, SECCOMP_RET_ALLOW);  // of its modules' code
-    } else {
-        // Memory, but none that can be executed: a program may not write another one.
-        program.push_back(jump_if_equal(SYS_mmap, 1, 0));
-        program.push_back(jump_if_equal(SYS_mprotect, 0, 4));
-        program.push_back(
-            statement(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args) + 2 * sizeof(std::uint64_t)));
-        program.push_back(statement(BPF_ALU | BPF_AND | BPF_K, PROT_EXEC));
-        program.push_back(jump_if_equal(0, 0, 1));
-        program.push_back(statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
-        program.push_back(statement(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)));
+    if (interprets) add_rules(program, reading, SECCOMP_RET_ALLOW);
+    for (const ByArgument& rule : rules_by_argument()) add_rule(program, rule);
+    for (const long number : {SYS_mmap, SYS_mprotect}) {
+        // An interpreter maps its modules' code. A program has no memory that it can write and execute.
+        add_rule(program, {number, 2, interprets ? 0U : std::uint32_t{PROT_EXEC}, {0}});
     }
-    program.push_back(jump_if_equal(SYS_tgkill, 0, 3));
-    program.push_back(statement(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args)));
-    program.push_back(jump_if_equal(0, 0, 1));
-    program.push_back(statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+    if (interprets) {
+        for (const ByArgument& rule : rules_of_interpreters()) add_rule(program, rule);
+    }
+    const std::size_t process_at = add_rule(program, {SYS_tgkill, 0, all_bits, {0}});
     program.push_back(statement(BPF_RET | BPF_K, SECCOMP_RET_TRAP));
-    const std::size_t process_at = program.size() - 3;
     return {std::move(program), process_at};
 }
 
@@ -130,6 +174,9 @@ std::string system_call_name(long number) {
         case SYS_mmap:
         case SYS_mprotect: return "make memory that can be executed";
         case SYS_ptrace: return "trace a process (ptrace)";
+        case SYS_prlimit64: return "change the limits of another process (prlimit64)";
+        case SYS_ioctl: return "change a device, or who gets a file's signals (ioctl)";
+        case SYS_fcntl: return "change who gets a file's signals, or a file's locks (fcntl)";
 #if defined(__x86_64__)
         case SYS_open: return "open a file (open)";
         case SYS_fork:
