@@ -7,7 +7,6 @@ unset colorbox
 unset border
 unset tics
 unset grid
-set datafile separator ' '
 set xrange [-0.5:faces*pixels-0.5]
 set yrange [-0.5:pixels-0.5]
 set cbrange [-1:1]
@@ -16,8 +15,12 @@ set key off
 unset title
 do for [i=1:3] {
     set label 1 series(i) at graph -0.02,0.5 right
-    plot '< awk -F, -v s=' . series(i) . ' ''$1=="faces" && $2==s {print $3, $5}'' data.csv' \
-        using (int($1) % (faces * pixels)):(pixels - 1 - int($1 / (faces * pixels))):2 with image notitle
+    set table $rows
+    plot 'data.csv' using (strcol(3)):(strcol(5)) with table if (is_of(series(i)))
+    unset table
+    set datafile separator whitespace
+    plot $rows using (int($1) % (faces * pixels)):(pixels - 1 - int($1 / (faces * pixels))):2 with image notitle
+    set datafile separator ','
     unset label 1000
 }
 unset multiplot

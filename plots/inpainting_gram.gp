@@ -14,7 +14,6 @@ set label 2 'infinite' at graph 0.01,first 2**23.1 left font tiny textcolor rgb 
 set arrow 2 from graph 0,first 2**21.2 to graph 1,first 2**21.2 nohead linecolor rgb mark_colour
 finite(name) = strcol(5) eq 'inf' ? NaN : x_of(name)
 infinite(name, row) = strcol(1) eq figure && strcol(2) eq name && strcol(5) eq 'inf' ? 2**(25.6 - 0.55 * row) : NaN
-rows = "< awk -F, '$1==\"gram\"' data.csv"   # the pictures' pixels are many
-plot for [i=1:series_count] rows using (finite(series(i))):5 with linespoints linetype i \
+plot for [i=1:series_count] 'data.csv' using (finite(series(i))):5 with linespoints linetype i \
         linewidth (i == 1 || i == 6 ? 8 : 3) pointsize (i == 1 || i == 6 ? 0.01 : 0.7) title series(i) noenhanced, \
     for [i=1:series_count] '' using 3:(infinite(series(i), i)) with points linetype i pointtype 2 pointsize 0.8 notitle

@@ -4,7 +4,6 @@ set multiplot title title_text noenhanced font large layout rows,1 margins 0.15,
 set border 0
 unset tics
 unset grid
-set datafile separator ' '
 width = pictures * pixels
 set xrange [0:width]
 set yrange [pixels:0]
@@ -13,9 +12,13 @@ set key off
 unset title
 do for [i=1:rows] {
     set label 1 series(i) at graph -0.02,0.5 right
-    plot '< awk -F, -v s=' . series(i) . ' ''$1=="' . figure . '" && $2==s {print $3, $5}'' data.csv' \
-        using (int($1) % width + 0.5):(int($1 / width) + 0.5): \
+    set table $rows
+    plot 'data.csv' using (strcol(3)):(strcol(5)) with table if (is_of(series(i)))
+    unset table
+    set datafile separator whitespace
+    plot $rows using (int($1) % width + 0.5):(int($1 / width) + 0.5): \
             (int($2 / 65536)):(int($2 / 256) % 256):(int($2) % 256) with rgbimage notitle
+    set datafile separator ','
     unset label 1000
 }
 unset multiplot

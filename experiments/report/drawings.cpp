@@ -110,9 +110,9 @@ std::string drawing_html(const StoredResult& result, const StoredFigure& figure)
         return inline_svg(figure.svg, fmt::format("{}_{}", result.experiment, figure.name), figure.title);
     }
     return fmt::format(
-        "<p class=\"missing\">Not drawn: gnuplot was not there or found nothing to draw. To draw it: <code>cd {}; "
-        "gnuplot {}.gp</code></p>",
-        result.experiment, figure.name);
+        "<p class=\"missing\">Not drawn: gnuplot was not there or found nothing to draw. To draw it: "
+        "<code>ulplab draw {}</code>, with the --out of this report.</p>",
+        result.experiment);
 }
 
 std::string figure_html(const StoredResult& result, const StoredFigure& figure) {

@@ -22,7 +22,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A gnuplot string constant: in single quotes nothing is special but the quote itself, which is doubled.
+/// A gnuplot string constant: in single quotes nothing is special but the quote itself, which is doubled, and the end
+/// of the line, which `drawing_from` refuses.
 std::string gnuplot_string(std::string_view text) {
     std::string result = "'";
     for (const char c : text) result += c == '\'' ? std::string("''") : std::string(1, c);
@@ -111,6 +112,23 @@ Json json_of(const Drawing& drawing) {
             {"variables", variables}, {"frames", drawing.frames}};
 }
 
+/// Throws DataError for a text that would end in gnuplot's script before its end: behind a line break commands begin.
+void require_no_control_characters(const Drawing& drawing) {
+    std::vector<std::string> texts = {drawing.title, drawing.caption, drawing.axes.x, drawing.axes.y};
+    texts.insert(texts.end(), drawing.series.begin(), drawing.series.end());
+    for (const auto& [name, value] : drawing.variables) {
+        if (const auto* text = std::get_if<std::string>(&value)) texts.push_back(*text);
+    }
+    const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; };
+    for (const std::string& text : texts) {
+        if (std::ranges::none_of(text, is_control)) continue;
+        throw DataError(fmt::format(
+            "figures.json is not as ulplab writes it: a text of the figure {} has a line break or another control "
+            "character; run the experiment again with --force",
+            drawing.name));
+    }
+}
+
 Drawing drawing_from(const Json& row) {
     Drawing drawing{plain_name(row.at("name")),
                     row.at("title"),
@@ -128,6 +146,7 @@ Drawing drawing_from(const Json& row) {
         value.is_string() ? variable.second = value.get<std::string>() : variable.second = value.get<double>();
         drawing.variables.push_back(std::move(variable));
     }
+    require_no_control_characters(drawing);
     return drawing;
 }
 
@@ -145,34 +164,42 @@ std::vector<Drawing> drawings_in(const fs::path& folder) {
     }
 }
 
-std::string settings_of(const Drawing& drawing) {
-    const Axes& axes = drawing.axes;
+/// What the script sets before the style and the template: the variables of the figure first, so that none of them can
+/// take the place of the script's own (`figure` names the output, and gnuplot opens "|..." as a program).
+std::string variables_of(const Drawing& drawing) {
     std::string text;
-    if (!axes.x.empty()) text += fmt::format("set xlabel {}\n", gnuplot_string(axes.x));
-    if (!axes.y.empty()) text += fmt::format("set ylabel {}\n", gnuplot_string(axes.y));
-    if (axes.log_base > 1) text += fmt::format("set logscale y {}\n", axes.log_base);
-    if (axes.powers) text += fmt::format("set format y '{}^{{%L}}'\n", axes.log_base);
-    if (axes.y_top) text += fmt::format("set yrange [*:{}]\n", *axes.y_top);
     for (const auto& [name, value] : drawing.variables) {
         const auto* number = std::get_if<double>(&value);
         text +=
             fmt::format("{} = {}\n", name,
                         number != nullptr ? fmt::format("{}", *number) : gnuplot_string(std::get<std::string>(value)));
     }
+    const std::vector<std::string> lines = wrapped(drawing.caption, caption_width);
+    return text + fmt::format(
+                      "figure = {}\ntitle_text = {}\ncaption_text = {}\ncaption_lines = {}\nseries_names = {}\n"
+                      "x_text = {}\ny_text = {}\nframes = {}\n",
+                      gnuplot_string(drawing.name), gnuplot_string(drawing.title), caption(lines), lines.size(),
+                      gnuplot_string(series_list(drawing.series)), gnuplot_string(drawing.axes.x),
+                      gnuplot_string(drawing.axes.y), drawing.frames);
+}
+
+/// What the script sets between the style and the template.
+std::string settings_of(const Drawing& drawing) {
+    const Axes& axes = drawing.axes;
+    std::string text;
+    if (!axes.x.empty()) text += "set xlabel x_text\n";
+    if (!axes.y.empty()) text += "set ylabel y_text\n";
+    if (axes.log_base > 1) text += fmt::format("set logscale y {}\n", axes.log_base);
+    if (axes.powers) text += fmt::format("set format y '{}^{{%L}}'\n", axes.log_base);
+    if (axes.y_top) text += fmt::format("set yrange [*:{}]\n", *axes.y_top);
     return text;
 }
 
 std::string script(const Drawing& drawing) {
-    const std::vector<std::string> lines = wrapped(drawing.caption, caption_width);
     return fmt::format(
-        "# Draws {0}.svg and {0}.png from data.csv: gnuplot {0}.gp\n"
-        "figure = {1}\ntitle_text = {2}\ncaption_text = {3}\ncaption_lines = {6}\nseries_names = {4}\nframes = {7}\ndo "
-        "for "
-        "[format in \"svg png\"] "
-        "{{\nload 'style.gp'\n{8}{5}}}\n",
-        drawing.name, gnuplot_string(drawing.name), gnuplot_string(drawing.title), caption(lines),
-        gnuplot_string(series_list(drawing.series)), plot_template(drawing.plot + ".gp"), lines.size(), drawing.frames,
-        settings_of(drawing));
+        "# Draws {0}.svg and {0}.png from data.csv: gnuplot -d {0}.gp\n"
+        "{1}do for [format in \"svg png\"] {{\nload 'style.gp'\n{2}{3}}}\n",
+        drawing.name, variables_of(drawing), settings_of(drawing), plot_template(drawing.plot + ".gp"));
 }
 
 bool is_drawn(const fs::path& folder, const std::string& name) {
@@ -180,7 +207,8 @@ bool is_drawn(const fs::path& folder, const std::string& name) {
 }
 
 void draw(const fs::path& folder, const Drawing& drawing) {
-    const Finished finished = run_program({"gnuplot", drawing.name + ".gp"}, folder);
+    // -d: without the start-up files of the machine and of the user.
+    const Finished finished = run_program({"gnuplot", "-d", drawing.name + ".gp"}, folder);
     if (finished.exit_code != 0 || !is_drawn(folder, drawing.name)) {
         throw DataError(fmt::format("gnuplot cannot draw {}: {}", drawing.name, finished.output));
     }

@@ -225,6 +225,54 @@ TEST_CASE("a result is safe from gnuplot, and drawn when gnuplot works") {
     CHECK_FALSE(fs::exists(out / "ran"));
 }
 
+TEST_CASE("drawing a received folder runs no command of it") {
+    if (run_program({"sh", "-c", "command -v gnuplot"}).exit_code != 0) return;
+    const test::TemporaryFolder out;
+    REQUIRE(ulplab({"run", "swamping", "--set", "samples=100", "--out", out.path().string()}, no_gnuplot).exit_code ==
+            0);
+    const fs::path list = out / "swamping/figures.json";
+    const fs::path ran = out / "ran";
+    const std::string touch = "touch " + ran.string();
+    const nlohmann::ordered_json own = nlohmann::ordered_json::parse(read_file(list));
+    // A line break would end the text in the script.
+    for (const char* place : {"/0/title", "/0/caption", "/0/axes/x", "/0/axes/y", "/0/series/0", "/0/variables/text"}) {
+        CAPTURE(std::string(place));
+        auto received = own;
+        received[nlohmann::ordered_json::json_pointer(place)] = "a\nsystem '" + touch + "'\n#";
+        write_file(list, received.dump());
+        for (const auto& command :
+             {std::vector<std::string>{"draw", "swamping"}, {"run", "swamping", "--set", "samples=100"}, {"draw"}}) {
+            std::vector<std::string> arguments = command;
+            arguments.insert(arguments.end(), {"--out", out.path().string()});
+            const Finished drawn = ulplab(arguments);
+            CHECK(drawn.exit_code == 3);
+            CHECK(drawn.output.find("has a line break or another control character") != std::string::npos);
+            CHECK_FALSE(fs::remove(ran));
+        }
+    }
+    // Templates hand no name to a shell, and no variable takes the place of the output's name, which may be "|program".
+    for (const char* plot : {"picture_rows", "gan_faces", "detection_scenes", "inpainting_gram", "swamping_block"}) {
+        CAPTURE(std::string(plot));
+        auto received = own;
+        auto& figure = received[0];
+        figure["plot"] = plot;
+        const std::string series = "'; " + touch + "; '$(" + touch + ")`" + touch + "`";
+        figure["series"] = std::vector<std::string>(6, series);
+        figure["title"] = figure["caption"] = "`" + touch + "` '.system('" + touch + "').' @figure";
+        figure["variables"] = {
+            {"figure", "|" + touch}, {"format", "|" + touch}, {"pictures", 1}, {"pixels", 2}, {"rows", 1},
+            {"title_text", "|x"},    {"scenes", 1},           {"side", 2}};
+        write_file(list, received.dump());
+        static_cast<void>(ulplab({"draw", "swamping", "--out", out.path().string()}));  // drawn, or refused by gnuplot
+        CHECK_FALSE(fs::remove(ran));
+    }
+    // Nor a start-up file of gnuplot's, which says how somebody else wants figures.
+    write_file(list, own.dump());
+    write_file(out / ".gnuplot", "system '" + touch + "'\n");
+    CHECK(ulplab({"draw", "swamping", "--out", out.path().string()}, {"HOME=" + out.path().string()}).exit_code == 0);
+    CHECK_FALSE(fs::remove(ran));
+}
+
 TEST_CASE("a backend is refused that no product of the experiments would go through") {
     const test::TemporaryFolder out;
     check_refused({"run", "underflow", "--smoke", "--backend", "soft:v100", "--out", out.path().string()}, 2,

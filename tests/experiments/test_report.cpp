@@ -36,7 +36,7 @@ TEST_CASE("the report escapes text and shows what was not drawn") {
     const std::string page = page_of({result}, "report-overflow.html");
     CHECK(has(page, "&lt;b&gt;A &amp; B&lt;/b&gt;"));
     CHECK(has(page, "1 &lt; 2"));
-    CHECK(has(page, "gnuplot curve.gp"));
+    CHECK(has(page, "ulplab draw sample"));
     for (const ReportPage& one : report_pages({result})) {
         CHECK_FALSE(has(one.html, "{{"));  // every mark is filled in
         CHECK_FALSE(has(one.html, "src="));
