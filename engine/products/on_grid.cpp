@@ -145,4 +145,11 @@ void require_on_grid(const MatrixView& matrix, const FloatFormat& format, std::s
     }
 }
 
+std::string beyond_codes_text(const FloatFormat& format, std::uint64_t word) {
+    const int bits = format.storage_bits();
+    return fmt::format("0x{:X} is not a code of {}, whose codes are 0x0 to 0x{:X}{}", word, name_of(format),
+                       (std::uint64_t{1} << bits) - 1,
+                       bits <= 4 ? "; two codes packed into a byte must be unpacked to a byte each" : "");
+}
+
 }  // namespace ulp

@@ -91,11 +91,6 @@ std::optional<OffGrid> convert_each(const Words& words, const FloatFormat& forma
     return std::nullopt;
 }
 
-bool rounds_in_arrays(const FloatFormat& format) {
-    return format.fraction_bits <= formats::fp32.fraction_bits && format.emax() <= formats::fp32.emax() &&
-           format.smallest_exponent() >= formats::fp32.smallest_exponent();
-}
-
 /// round_array of numbers in a container, NaNs as convert_keeping_nan has them.
 template <class Real>
 void round_keeping_nans(const FloatFormat& format, const Real* from, float* to, std::int64_t count,
@@ -125,9 +120,75 @@ void round_keeping_nans(const FloatFormat& format, const Real* from, float* to, 
 
 }  // namespace
 
+bool fits_fp32(const FloatFormat& format) {
+    return format.fraction_bits <= formats::fp32.fraction_bits && format.emax() <= formats::fp32.emax() &&
+           format.smallest_exponent() >= formats::fp32.smallest_exponent();
+}
+
+std::optional<std::int64_t> first_beyond(const Words& words) {
+    const int bytes = word_bytes(words.format);
+    const int bits = words.format.storage_bits();
+    if (bits == 8 * bytes) return std::nullopt;
+    std::atomic<std::int64_t> first = words.count;
+    for_pieces(words.count, [&](std::int64_t begin, std::int64_t count) {
+        std::uint64_t all = 0;
+        if (bytes == 1) {
+            const auto* from = static_cast<const std::uint8_t*>(words.data) + begin;
+            std::uint8_t together = 0;
+            for (std::int64_t i = 0; i < count; ++i) together |= from[i];
+            all = together;
+        } else {
+            for (std::int64_t i = begin; i < begin + count; ++i) all |= word_at(words.data, bytes, i);
+        }
+        if (all >> bits == 0) return;
+        std::int64_t own = begin;
+        while (word_at(words.data, bytes, own) >> bits == 0) ++own;
+        std::int64_t known = first;
+        while (own < known && !first.compare_exchange_weak(known, own)) {
+        }
+    });
+    return first < words.count ? std::optional(first.load()) : std::nullopt;
+}
+
+void decode_words(const Words& words, double* to) {
+    for_pieces(words.count, [&](std::int64_t first, std::int64_t count) {
+        for (std::int64_t i = first; i < first + count; ++i) {
+            to[i] = double_of(words.format, word_at(words.data, word_bytes(words.format), i));
+        }
+    });
+}
+
+void encode_words(const Words& words, const FloatFormat& format, const InputRounding& rounding, void* to) {
+    const int bytes = word_bytes(words.format);
+    const int to_bytes = word_bytes(format);
+    const Context context{.rounding = rounding.rounding, .saturate = rounding.saturate};
+    for_pieces(words.count, [&](std::int64_t first, std::int64_t count) {
+        const char* const from = static_cast<const char*>(words.data) + first * bytes;
+        char* const codes = static_cast<char*>(to) + first * to_bytes;
+        array::convert_words(format, words.format, from, codes, static_cast<std::size_t>(count), context,
+                             simd_choice());
+        for (std::int64_t i = 0; i < count; ++i) {
+            const std::uint64_t word = word_at(from, bytes, i);
+            if (!is_nan(words.format, word)) continue;
+            Context own = context;
+            array::store_word(codes, static_cast<std::size_t>(to_bytes), static_cast<std::size_t>(i),
+                              convert_keeping_nan(format, words.format, word, own));
+        }
+    });
+}
+
 void decode_words(const Words& words, float* to) {
     const FloatFormat& format = words.format;
     const int bytes = word_bytes(format);
+    if (format != formats::fp64 && !fits_fp32(format)) {
+        throw std::invalid_argument("fp32 does not hold the numbers of this format");
+    }
+    if (bytes == 8 && format != formats::fp64) {  // narrow, in a word that is wider than fp32's
+        for (std::int64_t i = 0; i < words.count; ++i) {
+            to[i] = static_cast<float>(double_of(format, word_at(words.data, bytes, i)));
+        }
+        return;
+    }
     if (bytes == 8) {
         const auto* from = static_cast<const double*>(words.data);
         for_pieces(words.count, [&](std::int64_t first, std::int64_t count) {
@@ -171,7 +232,7 @@ std::optional<OffGrid> numbers_on_grid(const Words& words, const FloatFormat& fo
         decode_words(words, to);
         return std::nullopt;
     }
-    if (!rounds_in_arrays(format)) return convert_each(words, format, rounding, to);
+    if (!fits_fp32(format)) return convert_each(words, format, rounding, to);
     const auto count = static_cast<std::size_t>(words.count);
     if (words.format == formats::fp64) {
         const auto* from = static_cast<const double*>(words.data);

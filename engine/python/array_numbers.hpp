@@ -30,9 +30,21 @@ struct OffGrid {
     double value = 0;
 };
 
-/// to[i] = the number of words[i], exact where the format is not fp64 (then rounded to fp32). NaNs keep sign and
-/// payload.
+/// Whether fp32 holds every number of the format.
+bool fits_fp32(const FloatFormat& format);
+
+/// The place of the first word that has bits above the format's, as two codes of a 4-bit format packed into a byte have.
+std::optional<std::int64_t> first_beyond(const Words& words);
+
+/// to[i] = the number of words[i], exact where fp32 holds the format's numbers; those of fp64 are rounded. NaNs keep
+/// sign and payload. Throws std::invalid_argument for another format that fp32 does not hold.
 void decode_words(const Words& words, float* to);
+/// The same, exact for every format.
+void decode_words(const Words& words, double* to);
+
+/// The storage words in a format of the numbers of `words`, rounded once. An overflow and an infinity keep their sign
+/// where the result is NaN, and NaNs keep sign and payload. Any formats.
+void encode_words(const Words& words, const FloatFormat& format, const InputRounding& rounding, void* to);
 
 /// to[i] = the number of words[i] on the grid of `format`. Without `rounding` the first number that is not on it is
 /// returned, and the rest of `to` is unspecified. NaNs keep sign and payload.

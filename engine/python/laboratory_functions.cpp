@@ -44,9 +44,10 @@ std::uint64_t word_of(const FloatFormat& format, const py::object& answer) {
     if (array.size() != 1) throw py::type_error("the unit answered an array; it must give one number");
     const py::array one = packed(array);
     float number = 0;
-    const auto found = numbers_on_grid(words_of(one, format_of_array(one, std::nullopt, "the unit's answer")), format,
-                                       std::nullopt, &number);
-    if (found) throw_off_grid("the unit's answer", one, *found, format);
+    constexpr const char* name = "the unit's answer";
+    const Words words = words_of(one, format_of_array(one, std::nullopt, name), name);
+    const auto found = numbers_on_grid(words, format, std::nullopt, &number);
+    if (found) throw_off_grid(name, one, *found, format);
     return operand_code(format, number);
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <span>
 
 #include "engine/python/module_parts.hpp"
 #include "engine/python/numpy_arrays.hpp"
@@ -9,6 +10,7 @@
 #include "softfloat/custom_format.hpp"
 #include "softfloat/describe.hpp"
 #include "softfloat/format_names.hpp"
+#include "softfloat/quantization/fp64_operands.hpp"
 #include "softfloat/quantization/quantize.hpp"
 #include "softfloat/rounding_names.hpp"
 
@@ -87,7 +89,7 @@ py::array round_array_of(const py::array& x, const py::object& wanted, const Con
                             from.size(), context);
     } else {
         auto* numbers = static_cast<float*>(to.mutable_data());
-        decode_words(words_of(from, source), numbers);
+        decode_words(words_of(from, source, "x"), numbers);
         round_interruptibly(format, numbers, numbers, from.size(), context);
         if (source != formats::fp16 || !fits_fp16(format)) return to;
         const py::array narrow = empty_like(from, float_type(2));
@@ -102,18 +104,12 @@ py::array encode_array(const py::array& x, const py::object& wanted, const std::
     const FloatFormat source = format_of_array(x, std::nullopt, "x");
     const py::array from = packed(x);
     py::array codes = empty_like(from, type_of_words(format));
-    if (format == formats::fp64) {
-        py::array_t<double> numbers = x.attr("astype")("f8");
-        return numbers.attr("view")("u8");
-    }
     const InputRounding how{rounding_by_name(rounding), saturate};
     if (how.rounding == Rounding::stochastic) throw py::value_error("encode what ulplab.round rounded stochastically");
-    std::vector<float> numbers(static_cast<std::size_t>(std::min<std::int64_t>(from.size(), between_signals)));
-    const Words words = words_of(from, source);
+    const Words words = words_of(from, source, "x");
     auto* const to = static_cast<char*>(codes.mutable_data());
     in_pieces(from.size(), [&](std::int64_t first, std::int64_t size) {
-        numbers_on_grid(part_of(words, first, size), format, how, numbers.data());
-        encode_numbers(numbers.data(), size, format, to + first * word_bytes(format));
+        encode_words(part_of(words, first, size), format, how, to + first * word_bytes(format));
     });
     return codes;
 }
@@ -126,8 +122,14 @@ py::array decode_array(const py::array& codes, const py::object& wanted) {
                                          py::str(codes.dtype()).cast<std::string>()));
     }
     if (format == formats::fp64) return codes.attr("view")("f8");
-    py::array numbers = empty_like(from, float_type(4));
-    decode_words(words_of(from, format), static_cast<float*>(numbers.mutable_data()));
+    const Words words = words_of(from, format, "codes");
+    const bool narrow = fits_fp32(format);
+    py::array numbers = empty_like(from, float_type(narrow ? 4 : 8));
+    if (narrow) {
+        decode_words(words, static_cast<float*>(numbers.mutable_data()));
+    } else {
+        decode_words(words, static_cast<double*>(numbers.mutable_data()));
+    }
     return numbers;
 }
 
@@ -154,10 +156,12 @@ py::array evaluate(const std::string& name, const py::array& x, const py::object
     const array::Function function = function_of(name);
     const FloatFormat source = format_of_array(x, std::nullopt, "x");
     const FloatFormat format = wanted.is_none() ? source : format_of(wanted);
-    if (format.precision() > 24) throw py::value_error("functions are of formats up to fp32; give format='fp32', say");
+    if (!fits_fp32(format)) {
+        throw py::value_error("functions are of formats whose numbers fp32 holds; give format='fp32', say");
+    }
     const py::array from = packed(x);
     const Context context{.rounding = rounding_by_name(rounding)};
-    const Words given = words_of(from, source);
+    const Words given = words_of(from, source, "x");
     const bool half = source == formats::fp16 && fits_fp16(format);
     py::array result = empty_like(from, float_type(half ? 2 : 4));
     auto* const to = static_cast<char*>(result.mutable_data());
@@ -217,10 +221,23 @@ py::dict describe_number(const std::string& text, const py::object& wanted, cons
     return description_of(describe({name_of(format), format, ""}, text, how));
 }
 
+/// The numbers as fp32, which carries those of an operand: fp64's so that elements are rounded once.
+py::array numbers_for(const Quantization& how, const py::array& x) {
+    if (format_of_array(x, formats::fp32, "x") != formats::fp64) return x;
+    const py::array from = packed(x);
+    py::array numbers = empty_like(from, float_type(4));
+    const auto count = static_cast<std::size_t>(from.size());
+    const std::span given(static_cast<const double*>(from.data()), count);
+    const std::span carried(static_cast<float*>(numbers.mutable_data()), count);
+    const py::gil_scoped_release unlocked;
+    carry_in_fp32(how, given, carried);
+    return numbers;
+}
+
 /// What `quantize` gives: arrays, and what is needed to dequantise.
 py::dict quantize_matrix(const py::array& x, const std::string& name, std::uint64_t seed, std::uint64_t stream) {
     const Quantization& how = quantization_by_name(name);
-    const Matrices lines = load_matrices(x, formats::fp32, InputRounding{}, "x");
+    const Matrices lines = load_matrices(numbers_for(how, x), formats::fp32, InputRounding{}, "x");
     Quantized quantized;
     std::vector<float> numbers;
     {

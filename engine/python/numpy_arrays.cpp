@@ -1,9 +1,11 @@
 #include "engine/python/numpy_arrays.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstring>
 
+#include "engine/products/on_grid.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/support/parallel.hpp"
 
@@ -25,13 +27,6 @@ constexpr NamedType ml_types[] = {{"bfloat16", formats::bf16},
                                   {"float6_e3m2fn", formats::e3m2},
                                   {"float4_e2m1fn", formats::e2m1}};
 
-/// "(0, 3)"; nothing for a single number.
-std::string place_text(const std::vector<py::ssize_t>& place) {
-    std::string text;
-    for (const py::ssize_t index : place) text += (text.empty() ? "" : ", ") + std::to_string(index);
-    return place.empty() ? text : "(" + text + ")";
-}
-
 bool is_packed(const py::array& array) {
     const int either = py::array::c_style | py::array::f_style;
     return (array.flags() & either) != 0 && (array.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_) != 0 &&
@@ -39,6 +34,17 @@ bool is_packed(const py::array& array) {
 }
 
 bool is_fortran(const py::array& array) { return (array.flags() & py::array::c_style) == 0; }
+
+/// The place of a word of a packed array: "(0, 3)"; nothing for a single number.
+std::string place_of(const py::array& packed, std::int64_t at) {
+    std::vector<py::ssize_t> place(static_cast<std::size_t>(packed.ndim()));
+    for (std::size_t i = 0; i < place.size(); ++i) {
+        const std::size_t extent = is_fortran(packed) ? i : place.size() - 1 - i;
+        place[extent] = at % packed.shape(static_cast<py::ssize_t>(extent));
+        at /= packed.shape(static_cast<py::ssize_t>(extent));
+    }
+    return place.empty() ? "" : fmt::format("({})", fmt::join(place, ", "));
+}
 
 }  // namespace
 
@@ -76,8 +82,6 @@ py::array packed(const py::array& array) {
     return copy.attr("reshape")(array.attr("shape"));
 }
 
-Words words_of(const py::array& packed, const FloatFormat& format) { return {packed.data(), format, packed.size()}; }
-
 py::dtype float_type(int bytes) {
     static const py::handle types[] = {py::dtype("float16").release(), py::dtype("float32").release(),
                                        py::dtype("float64").release()};
@@ -102,17 +106,19 @@ py::array empty_like(const py::array& like, const py::dtype& type) {
     return py::array(type, shape, strides);
 }
 
+Words words_of(const py::array& packed, const FloatFormat& format, const char* name) {
+    const Words words{packed.data(), format, packed.size()};
+    const std::optional<std::int64_t> beyond = first_beyond(words);
+    if (!beyond) return words;
+    std::uint64_t word = 0;
+    const auto bytes = static_cast<std::size_t>(word_bytes(format));
+    std::memcpy(&word, static_cast<const char*>(words.data) + static_cast<std::size_t>(*beyond) * bytes, bytes);
+    throw py::value_error(fmt::format("{}{} = {}", name, place_of(packed, *beyond), beyond_codes_text(format, word)));
+}
+
 void throw_off_grid(const char* name, const py::array& packed, const OffGrid& found, const FloatFormat& format) {
-    std::vector<py::ssize_t> place(static_cast<std::size_t>(packed.ndim()));
-    std::int64_t rest = found.at;
-    const bool fortran = is_fortran(packed);
-    for (std::size_t i = 0; i < place.size(); ++i) {
-        const std::size_t extent = fortran ? i : place.size() - 1 - i;
-        place[extent] = rest % packed.shape(static_cast<py::ssize_t>(extent));
-        rest /= packed.shape(static_cast<py::ssize_t>(extent));
-    }
     throw py::value_error(fmt::format("{}{} = {} is not a number of {}; round it first, or give round=True", name,
-                                      place_text(place), found.value, name_of(format)));
+                                      place_of(packed, found.at), found.value, name_of(format)));
 }
 
 namespace {
@@ -191,7 +197,7 @@ Matrices load_matrices(const py::array& array, const FloatFormat& format, const 
     set_packed(matrices, matrices.keep);
     matrices.buffer.resize(static_cast<std::size_t>(array.size()));
     matrices.data = matrices.buffer.data();
-    const Words words = words_of(matrices.keep, source);
+    const Words words = words_of(matrices.keep, source, name);
     const auto found = numbers_on_grid(words, format, rounding, matrices.buffer.data());
     if (found) throw_off_grid(name, matrices.keep, *found, format);
     return matrices;

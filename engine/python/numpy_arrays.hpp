@@ -30,8 +30,9 @@ FloatFormat format_of_array(const py::array& array, const std::optional<FloatFor
 /// The array, or a copy whose words lie without gaps in C or Fortran order, aligned and in the machine's byte order.
 py::array packed(const py::array& array);
 
-/// All words of a packed array, in the order of memory.
-Words words_of(const py::array& packed, const FloatFormat& format);
+/// All words of a packed array, in the order of memory. Raises ValueError that names the array and the place of a word
+/// that is above the format's codes, as two codes packed into one byte are.
+Words words_of(const py::array& packed, const FloatFormat& format, const char* name);
 
 /// A new array of the shape; `like` decides the order where it is packed in Fortran's.
 py::array empty_like(const py::array& like, const py::dtype& type);

@@ -96,6 +96,18 @@ TEST_CASE("matrices are read in both orders, from numbers and from codes, and of
                          doctest::Contains("holds no e4m3; save float16, float32 or the codes as uint8"),
                          ulp::DataError);
 
+    // Two codes of E2M1 in a byte are no code of it, nor is a byte above 63 one of a format of 6 bits.
+    ulp::npy::write(file.path(), ulp::npy::matrix("|u1", 1, 2, std::vector<std::uint8_t>{0x05, 0x73}));
+    CHECK_THROWS_WITH_AS(
+        ulp::load_matrix(file.path(), ulp::formats::e2m1, std::nullopt),
+        doctest::Contains("element (0, 1) = 0x73 is not a code of e2m1, whose codes are 0x0 to 0xF; two "
+                          "codes packed into a byte must be unpacked to a byte each"),
+        ulp::DataError);
+    CHECK_THROWS_WITH_AS(ulp::load_matrix(file.path(), ulp::formats::e3m2, std::nullopt),
+                         doctest::Contains("element (0, 1) = 0x73 is not a code of e3m2, whose codes are 0x0 to 0x3F"),
+                         ulp::DataError);
+    CHECK(ulp::load_matrix(file.path(), ulp::formats::e4m3, std::nullopt).values[1] == 176.0F);
+
     ulp::npy::write(file.path(), ulp::npy::matrix("<f4", 1, 2, std::vector<float>{1.0F, 0.1F}));
     CHECK_THROWS_WITH_AS(ulp::load_matrix(file.path(), ulp::formats::fp16, std::nullopt),
                          doctest::Contains("element (0, 1) = 0.10000000149011612 is not a value of fp16; use --round"),

@@ -338,6 +338,36 @@ TEST_CASE("quantize: empty tensors, tensors of NaN, single numbers and other typ
     }
 }
 
+TEST_CASE("quantize: an overflow to NaN keeps its sign, and fp64 is rounded once") {
+    const TemporaryFolder folder;
+    const auto codes_of = [&](const std::vector<double>& numbers, const std::vector<std::string>& options) {
+        npy::write(folder / "x.npy", npy::matrix("<f8", 1, static_cast<Index>(numbers.size()), numbers));
+        const Finished finished = quantized(folder / "x.npy", folder / "out.npz", options);
+        INFO(finished.output);
+        REQUIRE(finished.exit_code == 0);
+        const std::vector<float> codes = stored_arrays(folder / "out.npz").at("x.codes").numbers();
+        return std::vector<int>(codes.begin(), codes.end());
+    };
+    const double infinite = std::numeric_limits<double>::infinity();
+    CHECK(codes_of({-1000, 1000, -infinite, 448}, {"--format", "e4m3"}) == std::vector{0xFF, 0x7F, 0xFF, 0x7E});
+    CHECK(codes_of({-1000, 1000, -infinite}, {"--format", "e4m3", "--saturate"}) == std::vector{0xFE, 0x7E, 0xFE});
+    CHECK(codes_of({-1000, -infinite}, {"--format", "e5m2"}) == std::vector{0xE4, 0xFC});
+    // -432 lies between -416 and -448; in fp32 the first number is -432.
+    CHECK(codes_of({-431.99999999999994, -432, -432.00000000000006}, {"--format", "e4m3"}) ==
+          std::vector{0xFD, 0xFE, 0xFE});
+    const std::vector<double> beside{1 + 0x1p-11 + 0x1p-40, 1 + 0x1p-11 - 0x1p-40, 0x1p-25 * (1 + 0x1p-40), 0x1p-25};
+    CHECK(codes_of(beside, {"--format", "fp16"}) == std::vector{0x3C01, 0x3C00, 0x0001, 0x0000});
+    CHECK(codes_of(beside, {"--format", "fp16", "--scale", "4"}) == std::vector{0x4401, 0x4400, 0x0002, 0x0002});
+    CHECK(codes_of({-431.99999999999994, 256, 0x1.ffffffffffff8p8}, {"--format", "mxfp8"}) ==
+          std::vector{0xFD, 0x78, 0x7E});
+    npy::write(folder / "x.npy", npy::matrix("<f8", 1, 1, std::vector<double>{1e300}));
+    std::filesystem::remove(folder / "out.npz");
+    const Finished beyond = quantized(folder / "x.npy", folder / "out.npz", {"--format", "mxfp8"});
+    CHECK(beyond.exit_code == 3);
+    CHECK(beyond.output.find("1e300, lies beyond fp32") != std::string::npos);
+    CHECK_FALSE(std::filesystem::exists(folder / "out.npz"));
+}
+
 TEST_CASE("quantize: what it refuses, in one sentence and without a file") {
     const TemporaryFolder folder;
     npy::write(folder / "x.npy", npy::matrix("<f4", 1, 4, std::vector<float>{1, 2, 3, 4}));

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <stdexcept>
 
 #include "engine/files/npy.hpp"
 #include "engine/files/stored_arrays.hpp"
@@ -168,8 +169,9 @@ bool keeps_codes(const TensorFormat& how, const FloatFormat& stored) {
     return !how.row && !how.scale.by_largest && how.scale.factor == 1 && stored == how.format;
 }
 
-/// The codes of a tensor whose type is a number format of up to 32 bits.
-std::vector<std::uint32_t> stored_codes(const fs::path& file, const std::string& name, const FloatFormat& format) {
+/// The storage words of a tensor whose type is a number format of as many bits.
+template <class Word>
+std::vector<Word> stored_words(const fs::path& file, const std::string& name, const FloatFormat& format) {
     std::vector<StoredBytes> tensors = stored_bytes(file);
     const auto found = std::find_if(tensors.begin(), tensors.end(), [&](const StoredBytes& each) {
         return each.name == name || each.name.empty();  // a .npy file's tensor has no name
@@ -179,9 +181,9 @@ std::vector<std::uint32_t> stored_codes(const fs::path& file, const std::string&
     const PieceReader read = found->open();
     for (std::string_view piece = read(); !piece.empty(); piece = read()) bytes += piece;
     const std::size_t size = static_cast<std::size_t>(format.storage_bits()) / 8;
-    std::vector<std::uint32_t> codes(bytes.size() / size);
-    for (std::size_t i = 0; i < codes.size(); ++i) std::memcpy(&codes[i], bytes.data() + i * size, size);
-    return codes;
+    std::vector<Word> words(bytes.size() / size);
+    for (std::size_t i = 0; i < words.size(); ++i) std::memcpy(&words[i], bytes.data() + i * size, size);
+    return words;
 }
 
 std::string snr_text(const QuantizationError& error) {
@@ -197,7 +199,26 @@ void print_quantized(const std::string& name, const StoredArray& array, const Qu
     if (error.not_finite > 0) fmt::print(", {} are infinite or NaN", error.not_finite);
     if (!quantized.scale_shape.empty()) fmt::print(", {} scales", quantized.scales.size());
     if (quantized.tensor_scale != 1) fmt::print(", tensor factor {:a}", quantized.tensor_scale);
-    fmt::print("{}\n", array.exact ? "" : "; rounded to fp32 first");
+    fmt::print("{}\n", !array.exact && quantized.scale_shape.size() > 1 ? "; scaled in fp32" : "");
+}
+
+/// Of float or double numbers: what is written, and printed.
+template <class Real>
+QuantizedTensor quantized_as(const QuantizeOptions& options, const TensorFormat& how, const std::string& name,
+                             const StoredArray& array, const std::vector<Real>& numbers, const FloatFormat& stored) {
+    const auto quantized = [&] {
+        try {
+            return quantize_tensor(how, array.shape, numbers, options.seed, hash_of(name));
+        } catch (const std::invalid_argument& error) {
+            throw DataError(fmt::format("{}: {}: {}", options.input, printable(name), error.what()));
+        }
+    };
+    QuantizedTensor made = quantized();
+    if (keeps_codes(how, stored)) {
+        keep_nans(how.format, stored_words<std::uint32_t>(options.input, name, how.format), made);
+    }
+    print_quantized(name, array, made, error_of(numbers, made.dequantized));
+    return made;
 }
 
 ExitCode quantize_file(const QuantizeOptions& options) {
@@ -211,10 +232,10 @@ ExitCode quantize_file(const QuantizeOptions& options) {
             fmt::print("{} ({}): skipped, its type holds no floating-point numbers\n", printable(name), array.type);
             continue;
         }
-        const std::vector<float> numbers = array.numbers();
-        QuantizedTensor made = quantize_tensor(how, array.shape, numbers, options.seed, hash_of(name));
-        if (keeps_codes(how, *stored)) keep_nans(how.format, stored_codes(options.input, name, how.format), made);
-        print_quantized(name, array, made, error_of(numbers, made.dequantized));
+        const QuantizedTensor made =
+            *stored == formats::fp64
+                ? quantized_as(options, how, name, array, stored_words<double>(options.input, name, *stored), *stored)
+                : quantized_as(options, how, name, array, array.numbers(), *stored);
         for (WrittenArray& each : arrays_of(name, how, array.shape, made)) written.push_back(std::move(each));
         ++quantized;
     }

@@ -5,9 +5,12 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <span>
+#include <type_traits>
 
 #include "softfloat/array/array.hpp"
 #include "softfloat/matrix_units/nan_payload.hpp"
+#include "softfloat/quantization/fp64_operands.hpp"
 #include "softfloat/quantization/scale_of_block.hpp"
 #include "softfloat/support/float_environment.hpp"
 
@@ -36,35 +39,55 @@ MatrixView lines_of(const TensorFormat& how, const Shape& shape, const std::vect
     return {numbers.data(), k == 0 ? 0 : count / k, k};
 }
 
-float factor_for(const TensorFormat& how, const std::vector<float>& numbers) {
+template <class Real>
+float factor_for(const TensorFormat& how, const std::vector<Real>& numbers) {
     if (!how.scale.by_largest) return how.scale.factor;
-    float largest = 0;
-    for (const float x : numbers) {
+    Real largest = 0;
+    for (const Real x : numbers) {
         if (std::isfinite(x)) largest = std::max(largest, std::fabs(x));
     }
     if (largest == 0) return 1;
-    return std::min(largest_number(how.format) / largest, std::numeric_limits<float>::max());
+    const Real factor = static_cast<Real>(largest_number(how.format)) / largest;
+    return static_cast<float>(
+        std::clamp(factor, Real{std::numeric_limits<float>::min()}, Real{std::numeric_limits<float>::max()}));
 }
 
-QuantizedTensor rounded_one_by_one(const TensorFormat& how, const Shape& shape, const std::vector<float>& numbers,
+/// The storage words of numbers rounded to a format of up to 32 bits.
+template <class Real>
+std::vector<std::uint32_t> rounded_codes(const FloatFormat& format, const std::vector<Real>& numbers,
+                                         const Context& context) {
+    const auto words = [&]<class Word>(Word) {
+        std::vector<Word> codes(numbers.size());
+        array::convert_words(format, array::format_of<Real>(), numbers.data(), codes.data(), codes.size(), context,
+                             simd_choice());
+        return std::vector<std::uint32_t>(codes.begin(), codes.end());
+    };
+    const int bits = format.storage_bits();
+    return bits <= 8 ? words(std::uint8_t{}) : bits <= 16 ? words(std::uint16_t{}) : words(std::uint32_t{});
+}
+
+template <class Real>
+QuantizedTensor rounded_one_by_one(const TensorFormat& how, const Shape& shape, const std::vector<Real>& numbers,
                                    std::uint64_t seed, std::uint64_t stream) {
     const support::FloatEnvironment own;
     QuantizedTensor result;
     result.code_shape = shape;
-    result.dequantized = numbers;
+    std::vector<Real> scaled = numbers;
     const float factor = factor_for(how, numbers);
-    const bool scaled = how.scale.by_largest || factor != 1;
-    if (scaled) {
-        for (float& x : result.dequantized) x *= factor;
+    const bool has_scale = how.scale.by_largest || factor != 1;
+    if (has_scale) {
+        for (Real& x : scaled) x *= static_cast<Real>(factor);
         result.scales = {1 / factor};
         result.scale_shape = {1};
     }
     Context context = how.rounding;
     context.seed = seed;
     context.stream = stream;
-    round_array(how.format, result.dequantized, context);
-    result.codes = codes_in(how.format, result.dequantized);
-    if (scaled) {
+    // The codes by themselves: as a number an overflow to NaN would lose its sign.
+    result.codes = rounded_codes(how.format, scaled, context);
+    round_array(how.format, scaled, context);
+    result.dequantized.assign(scaled.begin(), scaled.end());
+    if (has_scale) {
         for (float& x : result.dequantized) x *= result.scales.front();
     }
     return result;
@@ -116,11 +139,22 @@ QuantizedTensor quantized_in_blocks(const TensorFormat& how, const Shape& shape,
 
 }  // namespace
 
-QuantizedTensor quantize_tensor(const TensorFormat& how, const Shape& shape, const std::vector<float>& numbers,
+template <class Real>
+QuantizedTensor quantize_tensor(const TensorFormat& how, const Shape& shape, const std::vector<Real>& numbers,
                                 std::uint64_t seed, std::uint64_t stream) {
-    return how.row ? quantized_in_blocks(how, shape, numbers, seed, stream)
-                   : rounded_one_by_one(how, shape, numbers, seed, stream);
+    if (!how.row) return rounded_one_by_one(how, shape, numbers, seed, stream);
+    if constexpr (std::is_same_v<Real, float>) {
+        return quantized_in_blocks(how, shape, numbers, seed, stream);
+    } else {
+        std::vector<float> carried(numbers.size());
+        carry_in_fp32(*how.row, numbers, carried);
+        return quantized_in_blocks(how, shape, carried, seed, stream);
+    }
 }
+template QuantizedTensor quantize_tensor(const TensorFormat&, const Shape&, const std::vector<float>&, std::uint64_t,
+                                         std::uint64_t);
+template QuantizedTensor quantize_tensor(const TensorFormat&, const Shape&, const std::vector<double>&, std::uint64_t,
+                                         std::uint64_t);
 
 void keep_nans(const FloatFormat& format, const std::vector<std::uint32_t>& codes, QuantizedTensor& quantized) {
     for (std::size_t i = 0; i < codes.size(); ++i) {
@@ -137,7 +171,8 @@ std::optional<double> QuantizationError::snr_db() const {
     return 10 * std::log10(signal / noise);
 }
 
-QuantizationError error_of(const std::vector<float>& numbers, const std::vector<float>& dequantized) {
+template <class Real>
+QuantizationError error_of(const std::vector<Real>& numbers, const std::vector<float>& dequantized) {
     QuantizationError error;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
         const double x = static_cast<double>(numbers[i]);
@@ -151,6 +186,8 @@ QuantizationError error_of(const std::vector<float>& numbers, const std::vector<
     }
     return error;
 }
+template QuantizationError error_of(const std::vector<float>&, const std::vector<float>&);
+template QuantizationError error_of(const std::vector<double>&, const std::vector<float>&);
 
 WrittenArrays arrays_of(const std::string& name, const TensorFormat& how, const Shape& shape,
                         const QuantizedTensor& quantized) {

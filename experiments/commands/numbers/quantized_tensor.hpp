@@ -38,9 +38,12 @@ struct QuantizedTensor {
     std::vector<float> dequantized;  // in the shape and order of the tensor, a transform undone
 };
 
-/// Stochastic rounding and fresh signs draw from (seed, stream). Throws std::invalid_argument for a format whose parts
-/// do not fit each other.
-QuantizedTensor quantize_tensor(const TensorFormat& how, const Shape& shape, const std::vector<float>& numbers,
+/// Of numbers of fp32 or fp64 (Real: float or double), each rounded once: those of fp64 are scaled in fp64, or enter a
+/// row's arithmetic by carry_in_fp32. Stochastic rounding and fresh signs draw from (seed, stream). Throws
+/// std::invalid_argument for a format whose parts do not fit each other and for a number of fp64 that a row's scales, in
+/// fp32, cannot reach.
+template <class Real>
+QuantizedTensor quantize_tensor(const TensorFormat& how, const Shape& shape, const std::vector<Real>& numbers,
                                 std::uint64_t seed, std::uint64_t stream);
 
 /// NaNs as they were in a file of codes of the format itself, to which nothing was scaled: sign and payload, which
@@ -54,7 +57,8 @@ struct QuantizationError {
     /// 10 log10(signal / noise); nothing where there is no error.
     [[nodiscard]] std::optional<double> snr_db() const;
 };
-QuantizationError error_of(const std::vector<float>& numbers, const std::vector<float>& dequantized);
+template <class Real>
+QuantizationError error_of(const std::vector<Real>& numbers, const std::vector<float>& dequantized);
 
 /// NAME.codes, NAME.dequantized, and where there are any NAME.scales, NAME.scale_codes (of formats of at most 8 bits),
 /// NAME.tensor_scale and NAME.signs.

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "engine/files/npy.hpp"
+#include "engine/products/on_grid.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
@@ -88,6 +89,9 @@ LoadedMatrix<float> load_values(const std::filesystem::path& path, const FloatFo
     std::int64_t overflows = 0;
     auto matrix = load<float>(array, [&](std::uint64_t word, std::int64_t i, std::int64_t j) {
         const auto place = [&] { return fmt::format("{}: element ({}, {})", path.string(), i, j); };
+        if (source == format && is_beyond_codes(format, word)) {
+            throw DataError(fmt::format("{} = {}", place(), beyond_codes_text(format, word)));
+        }
         const std::uint64_t code =
             source == format ? word : converted(format, source, word, rounding, remedy, overflows, place);
         return in_fp32_container(format, static_cast<std::uint32_t>(code));

@@ -39,8 +39,9 @@ struct OperandRounding {
 /// Reads a matrix whose elements are values of `format`: float16, float32 or float64 numbers, or the format's codes as
 /// unsigned integers of its width (uint8, uint16, uint32). Every code comes back by operand_code unchanged; a NaN that
 /// is read as a number keeps its sign and payload. Rounds to the format where `rounding` says how; otherwise throws
-/// DataError naming the first element that is not on the format's grid. Throws DataError, too, for a bad file, another
-/// type or not two dimensions. Either memory order is read.
+/// DataError naming the first element that is not on the format's grid. Throws DataError, too, for a word above the
+/// format's codes (two codes of E2M1 packed into a byte, say), a bad file, another type or not two dimensions. Either
+/// memory order is read.
 LoadedMatrix<float> load_matrix(const std::filesystem::path& path, const FloatFormat& format,
                                 const std::optional<OperandRounding>& rounding);
 

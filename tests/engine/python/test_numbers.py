@@ -29,6 +29,53 @@ def test_every_code_comes_back(name):
     assert same_bits(ulplab.round(finite, name), finite)
 
 
+@pytest.mark.parametrize("name", [name for name in NARROW if FORMATS[name].storage_bits % 8])
+def test_words_above_the_codes_are_refused(name):
+    f = FORMATS[name]
+    for word in (1 << f.storage_bits, 0xFF if f.storage_bits < 8 else 0xFFFF):
+        codes = numpy.zeros((3, 70000), "u1" if f.storage_bits < 8 else "u2")
+        codes[1, 69999] = word
+        with pytest.raises(ValueError, match=rf"codes\(1, 69999\) = 0x{word:X} is not a code of {name}"):
+            ulplab.decode(codes, name)
+        with pytest.raises(ValueError, match=rf"codes\(1, 69999\) = 0x{word:X}"):
+            ulplab.decode(numpy.asfortranarray(codes), name)
+
+
+def test_signs_of_overflows_and_infinities_are_those_of_show(program):
+    texts = ("-1000", "1000", "-5000", "-inf", "inf", "1e30", "-1e30", "1e300", "-1e300")
+    for saturate in ((), ("--saturate",)):
+        for text in texts:
+            for row in json.loads(program("show", "--format", "json", *saturate, text)):
+                code = ulplab.encode(float(text), row["format"], saturate=bool(saturate))
+                assert int(code) == int(row["bits"], 16), (text, row["format"], saturate)
+
+
+def test_formats_beyond_fp32_lose_nothing():
+    for f in (ulplab.format(30, -100, 100), ulplab.format(24, -200, 200), ulplab.format(53, -1022, 1023),
+              ulplab.format(40, -10, 10)):
+        x = numpy.concatenate([numpy.array([0.1, -0.1, 1 / 3, 1e20, -1e-20, 0, numpy.inf, -numpy.inf]),
+                               numpy.random.default_rng(3).standard_normal(1000)])
+        codes = ulplab.encode(x, f)
+        numbers = ulplab.decode(codes, f)
+        assert numbers.dtype == numpy.float64 and same_bits(numbers, ulplab.round(x, f))
+        assert int(codes[0]) == int(ulplab.show("0.1", f)[0]["bits"], 16)
+    assert int(ulplab.encode(0.1, ulplab.format(30, -100, 100))) == 0xC33333333
+    with pytest.raises(ValueError, match="functions are of formats whose numbers fp32 holds"):
+        ulplab.exp(0.5, ulplab.format(24, -200, 200))
+
+
+def test_doubles_are_quantised_in_one_rounding():
+    beside = -431.99999999999994  # -432 in fp32, and there a tie that goes to -448
+    q = ulplab.quantize(numpy.array([[beside, 256.0]]), "mxfp8")
+    assert ulplab.dequantize(q).tolist() == [[-416.0, 256.0]]
+    x = numpy.random.default_rng(5).standard_normal((64, 96))
+    for name in ("mxfp8", "mxfp4", "nvfp4", "te_current", "deepseek_1x128"):
+        double, single = ulplab.quantize(x, name), ulplab.quantize(x.astype("f4"), name)
+        assert same_bits(double.scales, single.scales)
+    with pytest.raises(ValueError, match="number 1 of the operand, 1e300, lies beyond fp32"):
+        ulplab.quantize(numpy.array([[1.0, 1e300]]), "mxfp8")
+
+
 def test_rounded_numbers_are_those_of_show(program):
     for text in ("0.1", "-3.14159", "300", "6.1e-5", "1e-9"):
         rows = {row["format"]: row for row in json.loads(program("show", "--format", "json", text))}

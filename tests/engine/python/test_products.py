@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 import threading
 import time
 
@@ -127,6 +128,21 @@ def test_the_result_has_the_accumulators_type():
     for unit in ulplab.units("sm_90"):
         a, b, _, _, _ = operands(unit, 2, 16, 2)
         assert ulplab.matmul(a, b, unit=unit).dtype == types[unit.accumulator], unit.key
+
+
+def test_packed_codes_are_refused(program, tmp_path):
+    # 0x73 and 0x22 hold two codes each: the right product of these halves is 32 * 1.5 + 32 * 6 = 240.
+    a, b = numpy.full((2, 32), 0x73, "u1"), numpy.full((32, 2), 0x22, "u1")
+    numpy.save(tmp_path / "a.npy", a)
+    numpy.save(tmp_path / "b.npy", b)
+    for key in ("sm_100:tcgen05.mxf4.e2m1.fp32", "sm_100:tcgen05.nvf4.e2m1.fp32", "sm_100:tcgen05.mxf8f6f4.e2m1.fp32"):
+        for call in (lambda: ulplab.matmul(a, b, unit=key), lambda: ulplab.matmul(a % 16, b, unit=key)):
+            with pytest.raises(ValueError, match=r"[ab]\(0, 0\) = 0x(73|22) is not a code of e2m1.*packed into a byte"):
+                call()
+        with pytest.raises(subprocess.CalledProcessError) as refused:
+            program("matmul", "--model", key, tmp_path / "a.npy", tmp_path / "b.npy", "--output", tmp_path / "d.npy")
+        assert refused.value.returncode == 3 and not (tmp_path / "d.npy").exists()
+        assert "element (0, 0) = 0x73 is not a code of e2m1" in refused.value.stderr
 
 
 def test_off_grid_operands_are_named_or_rounded():

@@ -9,6 +9,7 @@
 #include <limits>
 #include <string>
 
+#include "softfloat/quantization/fp64_operands.hpp"
 #include "softfloat/quantization/quantize.hpp"
 #include "softfloat/round.hpp"
 #include "tests/softfloat/cases.hpp"
@@ -333,6 +334,61 @@ TEST_CASE("a scale from elsewhere, and the old one where that is zero or infinit
         CHECK(quantized(delayed, x, 1, {.statistic = useless, .old_encode = 8}).encode == 8);
     }
     CHECK_THROWS_AS(quantized(quantization_by_name("mxfp8"), x, 1, {.statistic = 1.0F}), std::invalid_argument);
+}
+
+TEST_CASE("numbers of fp64 are rounded once under scales that are powers of two") {
+    // Blocks of one number's neighbourhood: ties and elements of E4M3, E5M2, E3M2 and E2M1, a little beside them.
+    std::int64_t fp32_first = 0;  // what rounding to fp32 first would have got wrong
+    for (const char* name : {"mxfp8", "mxfp8_e5m2", "mxfp6_e3m2", "mxfp4", "mxfp8_ceil", "mxfp8_even", "mxfp8_nv"}) {
+        CAPTURE(std::string(name));
+        const Quantization& how = quantization_by_name(name);
+        const int steps = 1 << (how.element.precision() + 1);
+        std::vector<double> numbers;
+        for (int binade = -4; binade <= how.element.emax(); ++binade) {
+            for (int step = steps / 2; step < steps; ++step) {
+                for (const double beside : {0.0, 0x1p-50, -0x1p-50, 0x1p-26, -0x1p-26, 0x1p-24, 0x1p-23}) {
+                    const double x = std::ldexp((step + beside) * 2 / steps, binade);
+                    numbers.insert(numbers.end(), {x, -x});
+                }
+            }
+        }
+        // Each block holds a second number, whose exponent is the scale's.
+        const double top = std::ldexp(1.0, how.element.emax());
+        std::vector<double> blocks;
+        for (const double x : numbers) {
+            blocks.insert(blocks.end(), {x, top});
+            blocks.resize(blocks.size() + 30, 0.0);
+        }
+        std::vector<float> carried(blocks.size());
+        carry_in_fp32(how, blocks, carried);
+        const auto lines = static_cast<std::int64_t>(numbers.size());
+        const Quantized q = quantize(how, MatrixView(carried.data(), lines, 32));
+        Context saturating{.saturate = true};
+        for (std::int64_t i = 0; i < lines; ++i) {
+            const double x = numbers[static_cast<std::size_t>(i)];
+            const double scale = static_cast<double>(q.scale(i, 0));
+            REQUIRE(static_cast<double>(q.elements()(i, 0)) == round_to(how.element, x / scale, saturating));
+            const auto single = static_cast<double>(static_cast<float>(x));
+            fp32_first +=
+                round_to(how.element, x / scale, saturating) != round_to(how.element, single / scale, saturating);
+        }
+    }
+    CHECK(fp32_first > 100);
+    const Quantization& mxfp8 = quantization_by_name("mxfp8");
+    float carried = 0;
+    const double huge = 1e39, just = 3.4028235e38, small = 0x1p-160;
+    CHECK_THROWS_WITH_AS(carry_in_fp32(mxfp8, {&huge, 1}, {&carried, 1}),
+                         "number 0 of the operand, 1e39, lies beyond fp32, in which scales are computed; scale the "
+                         "operand first",
+                         std::invalid_argument);
+    carry_in_fp32(mxfp8, {&just, 1}, {&carried, 1});
+    CHECK(carried == std::numeric_limits<float>::max());
+    carry_in_fp32(mxfp8, {&small, 1}, {&carried, 1});
+    CHECK(carried == 0x1p-149F);  // not zero
+    // The exponent of a block's largest is that of the fp64 number.
+    const double below = 0x1.ffffffffffff8p8;
+    carry_in_fp32(mxfp8, {&below, 1}, {&carried, 1});
+    CHECK(quantize(mxfp8, MatrixView(&carried, 1, 1)).scales.front() == 1);
 }
 
 TEST_CASE("stochastic elements: the mean is the number, the same draws for the same stream and any threads") {
