@@ -67,7 +67,9 @@ def round(x, format, rounding="nearest_even", *, seed=None, saturate=False, subn
 def encode(x, format, rounding="nearest_even", *, saturate=False):
     """The storage words of ``x`` in a format: uint8, uint16, uint32 or uint64, of the same shape.
 
-    Numbers that the format does not have are rounded; NaNs keep sign and payload where the format has them.
+    Numbers that the format does not have are rounded, once; NaNs keep sign and payload where the format has them. An
+    overflow and an infinity keep their sign where the result is NaN: -1000 is 0xFF in e4m3.
+    saturate     infinite results become the largest finite number, infinities too
 
     >>> ulplab.encode([1.0, -0.5], "fp16")
     array([15360, 47104], dtype=uint16)
@@ -76,9 +78,11 @@ def encode(x, format, rounding="nearest_even", *, saturate=False):
 
 
 def decode(codes, format):
-    """The numbers of storage words: float32 (float64 for fp64), of the same shape.
+    """The numbers of storage words: float32 (float64 for fp64, and other formats that float32 does not hold), of the same
+    shape.
 
     TypeError: words of another width than the format's. Python's integers may be of any width.
+    ValueError: a word above the format's codes, as a byte is that holds two codes of e2m1; the element is named.
     """
     array = array_of(codes, "codes")
     if is_of_python(codes) and array.dtype.kind in "iu":
@@ -163,7 +167,9 @@ class Quantized:
 def quantize(x, how, *, seed=0, stream=0):
     """A matrix quantised along its last extent, by a named row (:func:`quantizations`): "mxfp8", "nvfp4", ...
 
-    x    m x k numbers; of arrays with more extents the leading ones are one, m
+    x    m x k numbers; of arrays with more extents the leading ones are one, m. Those of float64 enter the rule's
+         arithmetic, which is float32's, so that an element under a scale that is a power of two is rounded once;
+         ValueError for one beyond float32
     how  the row's name. Every rule of scales, elements and transforms is a field of its row
          (softfloat/quantization/quantization.hpp says whose arithmetic each is)
 
@@ -203,7 +209,8 @@ def evaluate(name, x, format=None, rounding="nearest_even", *, round=False):
     format  that of argument and result; x's own by default (float16: fp16, float32: fp32)
     round   round x to the format first; otherwise a number that lies off its grid is a ValueError that names it
 
-    Returns an array of x's shape: float16 for float16 where that holds the format, else float32.
+    Returns an array of x's shape: float16 for float16 where that holds the format, else float32. ValueError for a format
+    that float32 does not hold.
     """
     given = numbers_of(x)
     if format is None and given.dtype == numpy.float64:
