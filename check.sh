@@ -36,8 +36,8 @@ if [ "$configurations" = yes ]; then
     timed "configuration without CUDA" configure without_cuda
     timed "compilation without CUDA" build without_cuda ulplab
     timed "digests without CUDA" tests/experiments/compare_digests.sh build/release build/without_cuda overflow
-    timed "configuration of single sources" configure sources
-    timed "single sources" check_sources sources
+    timed "configuration of debug" configure debug
+    timed "single sources" check_sources debug
 fi
 
 if [ "$compilers" = yes ]; then
@@ -45,7 +45,7 @@ if [ "$compilers" = yes ]; then
     timed "configuration of clang" configure clang
     timed "compilation by clang" build clang
     timed "clang's tests" env OMP_WAIT_POLICY=passive ctest --preset clang -LE exhaustive -j "$(nproc)"
-    timed "configuration of debug" configure debug -DULPLAB_TESTS=OFF
+    timed "configuration of debug" configure debug
     timed "debug compilation" build debug ulplab
     for preset in clang debug; do
         timed "digests of $preset" tests/experiments/compare_digests.sh build/release "build/$preset"

@@ -93,7 +93,7 @@ what_decides() {
     for tool in cmake g++ clang++ nvcc doxygen; do
         echo "$tool $({ command -v "$tool" && "$tool" --version; } 2>/dev/null | grep -m 2 -E '^/|[0-9]\.[0-9]' | tr '\n' ' ')"
     done
-    [ -x /usr/local/cuda/bin/nvcc ] && echo "CUDA $(readlink -f /usr/local/cuda)"
+    echo "CUDA_PATH ${CUDA_PATH:-none}; $(readlink -f /usr/local/cuda || true)"
     grep -hE '^[a-z]' cmake/packages.txt cmake/optional_packages.txt cmake/python_packages.txt | while read -r tool; do
         dpkg-query -W -f='package ${Package} ${Version} ${db:Status-Status}\n' "$tool" 2>/dev/null |
             grep ' installed$' || echo "package $tool missing"

@@ -80,6 +80,7 @@
 #include "softfloat/matrix_units/table/units.hpp"
 #include "softfloat/neighbours.hpp"
 #include "softfloat/quantization/block_scaled.hpp"
+#include "softfloat/quantization/fp64_operands.hpp"
 #include "softfloat/quantization/quantize.hpp"
 #include "softfloat/rounding_names.hpp"
 #include "softfloat/text.hpp"
