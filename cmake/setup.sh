@@ -111,7 +111,7 @@ configure() {
         now=$(what_decides "$folder" "${@:2}")
         [ "$now" != "$before" ] || return 0
         echo "$folder is configured again. What it was configured with has changed:"
-        diff <(echo "$before") <(echo "$now") | sed -n 's/^</  before:/p; s/^>/  now:   /p' | head -n 20
+        { diff <(echo "$before") <(echo "$now") || true; } | sed -n 's/^</  before:/p; s/^>/  now:   /p' | head -n 20
     elif [ -f "$folder/CMakeCache.txt" ]; then
         echo "$folder is configured again: something else than run.sh and check.sh configured it, or an earlier version."
     fi

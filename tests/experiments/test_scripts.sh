@@ -31,14 +31,18 @@ done
 (
     mkdir "$work/again" && cd "$work/again"
     cp -r "$source_folder/cmake" "$source_folder/CMakeLists.txt" .
-    . cmake/setup.sh
+    # As the scripts call it: an error inside ends them.
+    configure() { bash -euo pipefail -c '. cmake/setup.sh; configure "$@"; echo whole' configure "$@"; }
     stand_in cmake '[ "$1" = --version ] && exec echo "cmake version 3.25.1"' 'mkdir -p build/some; touch build/some/build.ninja' \
         'echo "ULPLAB_TESTS:BOOL=ON" >build/some/CMakeCache.txt; echo "configured: $*"'
     stand_in dpkg-query 'for name in "$@"; do :; done; if grep -qxF "$name" installed; then echo "package $name 1.0 installed"; else exit 1; fi'
     PATH="$work/bin:$PATH"
     echo cmake >installed
-    expect() { configure some "${@:2}" >printed; grep -qE -- "$1" printed || { cat printed; fail "configure: no \"$1\""; }; }
-    quiet() { configure some "$@" >printed; [ ! -s printed ] || { cat printed; fail "configured again without need"; }; }
+    expect() {
+        configure some "${@:2}" >printed || { cat printed; fail "configure ended early"; }
+        grep -qE -- "$1" printed || { cat printed; fail "configure: no \"$1\""; }
+    }
+    quiet() { configure some "$@" >printed; [ "$(cat printed)" = whole ] || { cat printed; fail "configured again without need"; }; }
     expect '^configured: --fresh --preset some$'
     quiet
     echo pybind11-dev >>installed
@@ -68,7 +72,7 @@ done
 (
     mkdir "$work/offline" && cd "$work/offline"
     cp -r "$source_folder/cmake" .
-    . cmake/setup.sh
+    install_packages() { bash -euo pipefail -c '. cmake/setup.sh; install_packages "$@"' install "$@"; }
     all=$(grep -hE '^[a-z]' cmake/packages.txt)
     stand_in dpkg-query "printf 'installed %s\\n' $(grep -v gnuplot <<<"$all" | tr '\n' ' ')"
     stand_in apt-get 'exit 100'
@@ -84,7 +88,8 @@ done
     mkdir -p build/some
     echo "the GPU backend: there is no nvcc" >build/some/left_out.txt
     printf '%s\n' 'skipped: no torch for python3' 'Passed' 'skipped: no torch for python3' >log
-    say_what_is_left_out some log >printed
+    bash -euo pipefail -c '. cmake/setup.sh; say_what_is_left_out some log' >printed || fail "say_what_is_left_out ended early"
+    bash -euo pipefail -c '. cmake/setup.sh; say_what_is_left_out none none' >nothing || fail "it ended early without a log"
     grep -q '^  the GPU backend: there is no nvcc$' printed && grep -q '^  tests skipped, 2: no torch for python3$' printed ||
         { cat printed; fail "what is left out is not said"; }
 ) || exit 1
