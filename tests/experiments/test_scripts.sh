@@ -87,7 +87,7 @@ done
     grep -q 'Could not install: g++ .*apt-get install -y g++ .*gnuplot-nox' printed || { cat printed; fail "the line to type is missing"; }
     mkdir -p build/some
     echo "the GPU backend: there is no nvcc" >build/some/left_out.txt
-    printf '%s\n' 'skipped: no torch for python3' 'Passed' 'skipped: no torch for python3' >log
+    printf '%s\n' 'skipped: no torch for python3' 'Regex=[skipped: no ]' 'x.cpp:3: MESSAGE: skipped: no torch for python3' >log
     bash -euo pipefail -c '. cmake/setup.sh; say_what_is_left_out some log' >printed || fail "say_what_is_left_out ended early"
     bash -euo pipefail -c '. cmake/setup.sh; say_what_is_left_out none none' >nothing || fail "it ended early without a log"
     grep -q '^  the GPU backend: there is no nvcc$' printed && grep -q '^  tests skipped, 2: no torch for python3$' printed ||
