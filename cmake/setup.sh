@@ -38,13 +38,12 @@ install_missing() {
     missing=$(missing_packages "$file")
     [ -n "$missing" ] || return 0
     all=$(missing_packages "$@")
-    echo "Missing packages: $all"
     if [ "$install" = no ]; then
-        echo "Install them with: $(as_root)apt-get install -y $all" >&2
+        echo "Missing packages: $missing. Install them with: $(as_root)apt-get install -y $all" >&2
         exit 3
     fi
     if [ -n "$(as_root)" ] && ! command -v sudo >/dev/null; then
-        echo "There is no sudo here; as root: apt-get install -y $all" >&2
+        echo "Missing packages: $missing. There is no sudo here; as root: apt-get install -y $all" >&2
         exit 3
     fi
     apt_install "$missing" || {
@@ -55,12 +54,15 @@ install_missing() {
 
 as_root() { [ "$(id -u)" -eq 0 ] || echo "sudo "; }
 
-# apt_install "NAME NAME..."
+# apt_install "NAME NAME...": where that fails, the first of apt's errors goes to stderr.
 apt_install() {
+    local said
     if [ -n "$(as_root)" ] && ! command -v sudo >/dev/null; then return 1; fi
+    echo "Installing $1"
     # shellcheck disable=SC2046  # nothing, or one word
-    $(as_root) env DEBIAN_FRONTEND=noninteractive sh -c \
-        "apt-get install -y $1 || (apt-get update && apt-get install -y $1)" >/dev/null
+    said=$($(as_root) env DEBIAN_FRONTEND=noninteractive sh -c \
+        "apt-get install -y $1 || (apt-get update && apt-get install -y $1)" 2>&1 >/dev/null) ||
+        { grep -m 1 '^E: ' <<<"$said" >&2; return 1; }
 }
 
 # fetch_arm64_libraries: Debian's libraries for arm64 that ulplab links, unpacked in build/arm64-libraries. Any user may do
