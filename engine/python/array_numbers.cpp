@@ -118,6 +118,31 @@ void round_keeping_nans(const FloatFormat& format, const Real* from, float* to, 
     });
 }
 
+template <class Word>
+bool any_above(const void* data, std::int64_t count, std::uint64_t mask, std::uint64_t limit) {
+    const auto* const words = static_cast<const Word*>(data);
+    Word largest = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+        const auto magnitude = static_cast<Word>(words[i] & static_cast<Word>(mask));
+        largest = std::max(largest, magnitude);
+    }
+    return largest > limit;
+}
+
+/// Whether one of the words is a NaN. Where it costs to look, true may be said of words that are none.
+bool any_nan(const FloatFormat& format, const void* words, std::int64_t count) {
+    if (!format.has_nan()) return false;
+    if (format.specials != Specials::ieee) return true;
+    const std::uint64_t mask = format.magnitude_mask() << format.padding_bits;
+    const std::uint64_t limit = format.infinity_magnitude() << format.padding_bits;
+    switch (word_bytes(format)) {
+        case 1: return any_above<std::uint8_t>(words, count, mask, limit);
+        case 2: return any_above<std::uint16_t>(words, count, mask, limit);
+        case 4: return any_above<std::uint32_t>(words, count, mask, limit);
+        default: return any_above<std::uint64_t>(words, count, mask, limit);
+    }
+}
+
 }  // namespace
 
 bool fits_fp32(const FloatFormat& format) {
@@ -160,19 +185,23 @@ void decode_words(const Words& words, double* to) {
 
 void encode_words(const Words& words, const FloatFormat& format, const InputRounding& rounding, void* to) {
     const int bytes = word_bytes(words.format);
-    const int to_bytes = word_bytes(format);
+    const auto to_bytes = static_cast<std::size_t>(word_bytes(format));
     const Context context{.rounding = rounding.rounding, .saturate = rounding.saturate};
     for_pieces(words.count, [&](std::int64_t first, std::int64_t count) {
-        const char* const from = static_cast<const char*>(words.data) + first * bytes;
-        char* const codes = static_cast<char*>(to) + first * to_bytes;
-        array::convert_words(format, words.format, from, codes, static_cast<std::size_t>(count), context,
-                             simd_choice());
-        for (std::int64_t i = 0; i < count; ++i) {
-            const std::uint64_t word = word_at(from, bytes, i);
-            if (!is_nan(words.format, word)) continue;
-            Context own = context;
-            array::store_word(codes, static_cast<std::size_t>(to_bytes), static_cast<std::size_t>(i),
-                              convert_keeping_nan(format, words.format, word, own));
+        for (std::int64_t i = first; i < first + count; i += 1024) {
+            const std::int64_t size = std::min<std::int64_t>(1024, first + count - i);
+            const char* const from = static_cast<const char*>(words.data) + i * bytes;
+            char* const codes = static_cast<char*>(to) + static_cast<std::size_t>(i) * to_bytes;
+            array::convert_words(format, words.format, from, codes, static_cast<std::size_t>(size), context,
+                                 simd_choice());
+            if (!any_nan(words.format, from, size)) continue;
+            for (std::int64_t j = 0; j < size; ++j) {
+                const std::uint64_t word = word_at(from, bytes, j);
+                if (!is_nan(words.format, word)) continue;
+                Context own = context;
+                array::store_word(codes, to_bytes, static_cast<std::size_t>(j),
+                                  convert_keeping_nan(format, words.format, word, own));
+            }
         }
     });
 }
