@@ -41,7 +41,7 @@ if [ "$configurations" = yes ]; then
 fi
 
 if [ "$compilers" = yes ]; then
-    command -v clang++ >/dev/null || { echo "check.sh: there is no clang++; apt-get install clang" >&2; exit 3; }
+    install_missing "$install" cmake/clang_packages.txt
     timed "configuration of clang" configure clang
     timed "compilation by clang" build clang
     timed "clang's tests" env OMP_WAIT_POLICY=passive ctest --preset clang -LE exhaustive -j "$(nproc)"

@@ -361,10 +361,10 @@ TEST_CASE("numbers of fp64 are rounded once under scales that are powers of two"
         }
         std::vector<float> carried(blocks.size());
         carry_in_fp32(how, blocks, carried);
-        const auto lines = static_cast<std::int64_t>(numbers.size());
-        const Quantized q = quantize(how, MatrixView(carried.data(), lines, 32));
+        const auto count = static_cast<std::int64_t>(numbers.size());
+        const Quantized q = quantize(how, MatrixView(carried.data(), count, 32));
         Context saturating{.saturate = true};
-        for (std::int64_t i = 0; i < lines; ++i) {
+        for (std::int64_t i = 0; i < count; ++i) {
             const double x = numbers[static_cast<std::size_t>(i)];
             const double scale = static_cast<double>(q.scale(i, 0));
             REQUIRE(static_cast<double>(q.elements()(i, 0)) == round_to(how.element, x / scale, saturating));
