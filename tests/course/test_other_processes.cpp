@@ -147,8 +147,8 @@ TEST_CASE("a submission can neither signal other processes nor change their limi
 
 TEST_CASE("behind the filter of interpreters files are opened for reading, and descriptors copied") {
     if (!filtered()) return;
-    const TemporaryFolder folder;
-    const std::string file = (folder / "grades").string();
+    const TemporaryFolder teachers;
+    const std::string file = (teachers / "grades").string();
     ulp::write_file(file, "10 of 10");
     const auto opens = [&](int flags) {
         return error_behind_filter(Confinement::interpreter, [&] { return open(file.c_str(), flags, 0600); });
