@@ -35,9 +35,9 @@ void carry_in_fp32(const Quantization& how, std::span<const double> from, std::s
         to[i] = nearest;
         if (static_cast<double>(nearest) == x || std::isnan(x)) continue;
         if (std::isinf(nearest)) {
-            throw std::invalid_argument("number " + std::to_string(i) + " of the operand, " +
-                                        to_decimal(formats::fp64, std::bit_cast<std::uint64_t>(x)) +
-                                        ", lies beyond fp32, in which scales are computed; scale the operand first");
+            throw std::range_error("number " + std::to_string(i) + " of the operand, " +
+                                   to_decimal(formats::fp64, std::bit_cast<std::uint64_t>(x)) +
+                                   ", lies beyond fp32, in which scales are computed; scale the operand first");
         }
         // A subnormal number's bits lie further down: all of them count as few.
         const bool subnormal = std::fabs(nearest) < std::numeric_limits<float>::min();

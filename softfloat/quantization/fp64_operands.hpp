@@ -13,7 +13,7 @@ namespace ulp {
 /// the scale, are those of the fp64 number, rounded once. (Rounding never passes such a number, and only where it ends
 /// on one does the second rounding see another side of it than the first.)
 ///
-/// The spans are of one size. NaNs and infinities stay. Throws std::invalid_argument that names the place of a finite
+/// The spans are of one size. NaNs and infinities stay. Throws std::range_error that names the place of a finite
 /// number beyond fp32's largest.
 void carry_in_fp32(const Quantization& how, std::span<const double> from, std::span<float> to);
 

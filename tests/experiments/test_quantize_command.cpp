@@ -362,10 +362,13 @@ TEST_CASE("quantize: an overflow to NaN keeps its sign, and fp64 is rounded once
           std::vector{0xFD, 0x78, 0x7E});
     npy::write(folder / "x.npy", npy::matrix("<f8", 1, 1, std::vector<double>{1e300}));
     std::filesystem::remove(folder / "out.npz");
-    const Finished beyond = quantized(folder / "x.npy", folder / "out.npz", {"--format", "mxfp8"});
-    CHECK(beyond.exit_code == 3);
-    CHECK(beyond.output.find("1e300, lies beyond fp32") != std::string::npos);
-    CHECK_FALSE(std::filesystem::exists(folder / "out.npz"));
+    for (const std::vector<std::string>& options :
+         {std::vector<std::string>{"--format", "mxfp8"}, {"--format", "e4m3", "--scale", "amax"}}) {
+        const Finished beyond = quantized(folder / "x.npy", folder / "out.npz", options);
+        CHECK(beyond.exit_code == 3);
+        CHECK(beyond.output.find("lies beyond fp32") != std::string::npos);
+        CHECK_FALSE(std::filesystem::exists(folder / "out.npz"));
+    }
 }
 
 TEST_CASE("quantize: what it refuses, in one sentence and without a file") {

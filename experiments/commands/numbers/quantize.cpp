@@ -209,7 +209,7 @@ QuantizedTensor quantized_as(const QuantizeOptions& options, const TensorFormat&
     const auto quantized = [&] {
         try {
             return quantize_tensor(how, array.shape, numbers, options.seed, hash_of(name));
-        } catch (const std::invalid_argument& error) {
+        } catch (const std::range_error& error) {
             throw DataError(fmt::format("{}: {}: {}", options.input, printable(name), error.what()));
         }
     };

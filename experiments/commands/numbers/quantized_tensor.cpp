@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 #include <span>
+#include <stdexcept>
 #include <type_traits>
 
 #include "softfloat/array/array.hpp"
@@ -47,9 +48,11 @@ float factor_for(const TensorFormat& how, const std::vector<Real>& numbers) {
         if (std::isfinite(x)) largest = std::max(largest, std::fabs(x));
     }
     if (largest == 0) return 1;
-    const Real factor = static_cast<Real>(largest_number(how.format)) / largest;
-    return static_cast<float>(
-        std::clamp(factor, Real{std::numeric_limits<float>::min()}, Real{std::numeric_limits<float>::max()}));
+    constexpr auto most = Real{std::numeric_limits<float>::max()};
+    if (largest > most) {
+        throw std::range_error("its largest number lies beyond fp32, in which a scale is kept; scale the tensor first");
+    }
+    return static_cast<float>(std::min(static_cast<Real>(largest_number(how.format)) / largest, most));
 }
 
 /// The storage words of numbers rounded to a format of up to 32 bits.

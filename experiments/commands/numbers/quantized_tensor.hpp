@@ -40,8 +40,8 @@ struct QuantizedTensor {
 
 /// Of numbers of fp32 or fp64 (Real: float or double), each rounded once: those of fp64 are scaled in fp64, or enter a
 /// row's arithmetic by carry_in_fp32. Stochastic rounding and fresh signs draw from (seed, stream). Throws
-/// std::invalid_argument for a format whose parts do not fit each other and for a number of fp64 that a row's scales, in
-/// fp32, cannot reach.
+/// std::invalid_argument for a format whose parts do not fit each other, std::range_error for numbers of fp64 beyond fp32
+/// where a scale, which is fp32's, depends on them.
 template <class Real>
 QuantizedTensor quantize_tensor(const TensorFormat& how, const Shape& shape, const std::vector<Real>& numbers,
                                 std::uint64_t seed, std::uint64_t stream);
