@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "engine/products/matmul.hpp"
+#include "engine/products/on_grid.hpp"
 #include "softfloat/array/array.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
 #include "softfloat/matrix_units/nan_payload.hpp"
@@ -152,8 +153,7 @@ bool fits_fp32(const FloatFormat& format) {
 
 std::optional<std::int64_t> first_beyond(const Words& words) {
     const int bytes = word_bytes(words.format);
-    const int bits = words.format.storage_bits();
-    if (bits == 8 * bytes) return std::nullopt;
+    if (words.format.storage_bits() == 8 * bytes) return std::nullopt;
     std::atomic<std::int64_t> first = words.count;
     for_pieces(words.count, [&](std::int64_t begin, std::int64_t count) {
         std::uint64_t all = 0;
@@ -165,9 +165,9 @@ std::optional<std::int64_t> first_beyond(const Words& words) {
         } else {
             for (std::int64_t i = begin; i < begin + count; ++i) all |= word_at(words.data, bytes, i);
         }
-        if (all >> bits == 0) return;
+        if (!is_beyond_codes(words.format, all)) return;
         std::int64_t own = begin;
-        while (word_at(words.data, bytes, own) >> bits == 0) ++own;
+        while (!is_beyond_codes(words.format, word_at(words.data, bytes, own))) ++own;
         std::int64_t known = first;
         while (own < known && !first.compare_exchange_weak(known, own)) {
         }
