@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Writes what is generated in the documents: the tables of docs/reference, the table of experiments in README.md, and,
+# Writes what is generated in the documents: the tables of docs/reference, the table of experiments in README.md, that of the
+# arrows in docs/architecture.md, and,
 # where out/ holds results (after ./run.sh), the figures.
 # Usage: docs/update.sh [ULPLAB_PROGRAM [OUTPUT_FOLDER]]; the test of stale tables gives another output folder.
 set -euo pipefail
@@ -23,6 +24,11 @@ awk -v table="$to/table.part" '
     /^<!-- end of table -->/ { inside = 0 }
     !inside
     /^<!-- table of experiments/ { inside = 1; while ((getline line <table) > 0) print line }' README.md | write README.md
+docs/rooms.sh >"$to/table.part"
+awk -v table="$to/table.part" '
+    /^<!-- end of arrows -->/ { inside = 0 }
+    !inside
+    /^<!-- table of arrows/ { inside = 1; while ((getline line <table) > 0) print line }' docs/architecture.md | write docs/architecture.md
 rm "$to/table.part"
 [ "$to" = . ] || exit 0
 

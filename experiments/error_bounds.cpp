@@ -7,13 +7,13 @@
 
 #include "engine/tensor/random.hpp"
 #include "experiments/framework/control.hpp"
+#include "experiments/framework/sources.hpp"
 #include "experiments/shared/matrix_units.hpp"
-#include "experiments/shared/sources.hpp"
-#include "softfloat/bounds/apriori.hpp"
-#include "softfloat/bounds/operands.hpp"
+#include "softfloat/matrix_units/bound_operands.hpp"
+#include "softfloat/matrix_units/bounds.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
-#include "softfloat/matrix_units/table/units.hpp"
+#include "softfloat/matrix_units/units.hpp"
 #include "softfloat/round.hpp"
 
 namespace ulp {
@@ -23,7 +23,8 @@ namespace {
 using sources::cite;
 using Codes = std::vector<std::uint32_t>;
 
-const std::string derivation = "Bounds of this laboratory (softfloat/bounds), after Blanchard et al. (2020)";
+const std::string derivation =
+    "Bounds of this laboratory (softfloat/matrix_units/bounds.hpp), after Blanchard et al. (2020)";
 
 struct Unit {
     std::string name;

@@ -1,0 +1,31 @@
+// The options of the commands that train a net.
+#pragma once
+
+#include <string>
+
+#include "engine/nets/net_options.hpp"
+#include "experiments/framework/options.hpp"
+
+namespace ulp {
+
+/// --net and what is behind it: data, optimizer, steps, weights and seed.
+void declare_net(OptionParser& app, NetOptions& options);
+/// --recipe, --level, --override, --fp32, --low, --loss-scale, --scaler and --statistics.
+void declare_arithmetic(OptionParser& app, NetOptions& options);
+void declare_backend(OptionParser& app, NetOptions& options);
+/// "Recipes:" and a line for each.
+std::string recipe_lines();
+/// "a, b, c" of the names of rows.
+template <class Rows, class Name>
+std::string names_of(const Rows& rows, const Name& name_of_row) {
+    std::string names;
+    for (const auto& row : rows) {
+        const std::string name(name_of_row(row));
+        if (!name.empty()) names += (names.empty() ? "" : ", ") + name;
+    }
+    return names;
+}
+/// The recipe of the options; prints the level's table where there is one.
+Recipe announced_recipe(const NetOptions& options);
+
+}  // namespace ulp
