@@ -34,7 +34,11 @@ quietly cmake --build "$work/used"
 digest=$("$work/used/transformer")
 [[ $digest == "learned "* ]] || fail "the transformer says: $digest"
 prints "$digest" "$work/used/transformer_shared"
-for kind in "" _shared; do prints "2048 3" "$work/used/half$kind"; done
+for kind in "" _shared; do
+    prints "2048 3" "$work/used/half$kind"
+    answers=$("$work/used/analysis$kind" "$work/gradients.npz")
+    [[ $answers == "explained 16 15360 13 "[1-9] ]] || fail "the analysis says: $answers"
+done
 [ "$has_cuda" != TRUE ] || [ "$("$work/used/instructions")" = some ] || fail "the gpu library has no instructions"
 grep -q ffp-contract=off "$work/used/build.ninja" || fail "the consumer is compiled without -ffp-contract=off"
 
@@ -60,6 +64,8 @@ if command -v pkg-config >/dev/null; then
         prints "2048 3" "$work/half$kind"
         compile "ulplab-engine$kind" "$work/transformer.o" -lfmt -o "$work/transformer$kind"
         prints "$digest" "$work/transformer$kind"
+        compile "ulplab-engine$kind" "$source_folder/tests/install/consumer/analysis.cpp" -o "$work/analysis$kind"
+        prints "$answers" "$work/analysis$kind" "$work/gradients.npz"
     done
     if command -v readelf >/dev/null; then
         readelf -d "$work/half-shared" | grep -qF "[libulplab_softfloat.so.${version%.*}]" ||
