@@ -266,7 +266,7 @@ void register_operations() {
     register_calls<ulp::bf16>("bf16");
 }
 
-/// Prints as usual, and keeps the time an element of each benchmark: the least of the repetitions.
+/// Prints as usual, and keeps the time an element of each benchmark: the minimum of the repetitions.
 class Collector : public benchmark::ConsoleReporter {
   public:
     Collector() : ConsoleReporter(OO_Tabular) {}

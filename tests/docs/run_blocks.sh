@@ -5,7 +5,7 @@
 # ```sh blocks are run by bash, ```cpp blocks compiled and run, ```python blocks run where the build has the Python package, all
 # in one temporary folder per document, where the project seems to be built in build/release. A ```text block after one of them
 # is what it prints; a line "..." in it stands for any lines. Every indented line outside of blocks is a command and is run, too; commands within a sentence must exist.
-# What takes long is made small: trainings, sweeps, and building and testing, which are only planned.
+# What takes long is made small: training runs, sweeps, and building and testing, which are only planned.
 set -euo pipefail
 source_folder=$(cd "$1" && pwd) build=$(cd "$2" && pwd) compiler=$(command -v "$3") flags=$4
 programs=$build/bin
@@ -43,7 +43,7 @@ STAND_IN
 for sweep in sweep_pairs sweep_functions; do
     cat >"$work/bin/$sweep" <<STAND_IN
 #!/usr/bin/env bash
-# Stopped after a second; then it goes on from its state.
+# Stopped after a second; then it resumes from its state.
 timeout 1 "$programs/$sweep" "\$@" || [ \$? -eq 124 ]
 timeout 1 "$programs/$sweep" "\$@" || [ \$? -eq 124 ]
 STAND_IN
