@@ -4,7 +4,7 @@
 # --configurations  builds the program again where no CUDA is, compares its results' digests, and compiles every source
 #                   by itself
 # --compilers       builds with clang and runs the tests there, builds without optimisation, and compares digests
-# --arm             builds for 64-bit ARM, runs the tests of the arithmetic with qemu, and compares digests of trainings
+# --arm             builds for 64-bit ARM, runs the tests of the arithmetic with qemu, and compares digests of training runs
 # --no-install      ends where a package is missing
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -62,10 +62,10 @@ if [ "$arm" = yes ]; then
     OMP_WAIT_POLICY=passive ctest --preset arm64 -L fast -R "^($(IFS='|'; echo "${programs[*]}")):" \
         -E "^functions:.* for every code of every named format up to 16 bits" -j "$(nproc)"
     if ! diff <(build/release/bin/ulplab digests) <(qemu-aarch64 -L /usr/aarch64-linux-gnu build/arm64/bin/ulplab digests); then
-        echo "The trainings of build/release and build/arm64 differ." >&2
+        echo "The training runs of build/release and build/arm64 differ." >&2
         exit 4
     fi
-    echo "The trainings of build/release and build/arm64 are the same, bit for bit."
+    echo "The training runs of build/release and build/arm64 are the same, bit for bit."
 fi
 say_what_is_left_out release build/release/Testing/Temporary/LastTest.log
 echo "Time: $times"

@@ -32,7 +32,7 @@ install_missing() {
     local missing all install=$1 file=$2
     shift
     if ! command -v dpkg-query >/dev/null; then
-        echo "This is not a Debian system; what is needed stands in $file." >&2
+        echo "This is not a Debian system; what is needed is listed in $file." >&2
         return 0
     fi
     missing=$(missing_packages "$file")

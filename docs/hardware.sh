@@ -12,13 +12,12 @@ field() {
 
 # recorded_alone FOLDER: a card of which only recordings are there, by the recorder of one file.
 recorded_alone() {
-    local folder=${1%/} first sets count
+    local folder=${1%/} first sets count made=
     first=$(find "$folder" -name '*.recording' | sort | head -n 1)
     if [ -n "$first" ]; then
         sets=$(find "$folder" -name '*.recording' | wc -l)
         echo "## $(field gpu "$first"), $(field architecture "$first")"
-        echo
-        echo "CUDA $(field cuda "$first" | cut -d ' ' -f 2), $(field date "$first")."
+        made="CUDA $(field cuda "$first" | cut -d ' ' -f 2), $(field date "$first")."
     else
         sets=$(find "$folder" -name 'd_*.txt' | wc -l)
         [ "$sets" -gt 0 ] || return 0
@@ -32,38 +31,15 @@ $count by [ulplab_record](volunteers.md), in [$(basename "$folder")](../$folder)
 the recordings decide say *recorded*.
 
 TEXT
+    [ -z "$made" ] || { open_fold "When and with what"; echo "$made"; close_fold; }
 }
 
-cat <<'TEXT'
-# Hardware results: models against real GPUs
+# What stands between them is folded away on a page of a repository; a reader of the text sees all of it.
+open_fold() { printf '<details>\n<summary>%s</summary>\n\n' "$1"; }
+close_fold() { printf '\n</details>\n\n'; }
 
-Made by `docs/hardware.sh` from the files in [tests/recordings](../tests/recordings), which `gpu/verify_all.sh` wrote on
-each GPU. [docs/gpu.md](gpu.md) tells how to make more of them.
-
-TEXT
-for folder in tests/recordings/*/; do
-    info=$folder/info.txt
-    if [ ! -f "$info" ]; then
-        recorded_alone "$folder"
-        continue
-    fi
-    architecture=$(field architecture "$info")
-    cat <<TEXT
-## $(field gpu "$info"), $architecture
-
-Driver $(field driver "$info"), CUDA $(field cuda "$info" | cut -d ' ' -f 2), cuBLAS $(field cublas "$folder/throughput.csv"), $(field date "$info").
-TEXT
-    if compgen -G "$folder/bulk*.csv" > /dev/null; then
-    cat <<'TEXT'
-
-### Bulk runs
-
-Random inputs in six classes, made, multiplied and compared on the GPU. A mutant is the model with one fraction bit less: if
-the mutant passed too, the check would prove nothing. Integer and fp64 instructions have no such mutant.
-
-| instruction | row of the model table | blocks | mismatches | the mutant differs in |
-|---|---|---|---|---|
-TEXT
+# rows_of_bulk FOLDER: a row for each instruction, its blocks added up over classes and calls.
+rows_of_bulk() {
     awk -F, '
         /^#/ || /^instruction,/ { next }
         {
@@ -81,16 +57,74 @@ TEXT
                 share = of[name] ? sprintf("%.2g %%", 100 * wrong[name] / of[name]) : ""
                 printf "| `%s` | `%s` | %.1e | %d | %s |\n", name, model[name], blocks[name], mismatches[name], share
             }
-        }' "$folder"/bulk*.csv | sed 's/e+0*\([0-9]\)/e\1/'
+        }' "$1"/bulk*.csv | sed 's/e+0*\([0-9]\)/e\1/'
+}
+
+# facts_of FOLDER: what stands, a line each, before the tables.
+facts_of() {
+    local folder=$1
+    if compgen -G "$folder/bulk*.csv" > /dev/null; then
+        rows_of_bulk "$folder" | awk -F ' \\| ' '{ ++count; blocks += $3; differ += $4 }
+            END { printf "| instructions compared with their models | %d, %.1e random blocks, %s |\n", count, blocks,
+                  differ ? differ " differ" : "no bit differs" }' | sed 's/e+0*\([0-9]\)/e\1/'
+    fi
+    [ ! -f "$folder/probes.txt" ] || echo "| probes on which the published models disagree | $(grep -c supports "$folder/probes.txt") answers |"
+    if [ -f "$folder/cublas_study.csv" ]; then
+        awk -F'"' '/^[a-z]/ && $1 !~ /^product,/ { split($1, c, ","); if (c[6] != "skipped") ++all; if (c[6] == "yes") ++explained }
+            END { printf "| products of cuBLAS explained, after they ran | %d of %d |\n", explained, all }' "$folder/cublas_study.csv"
+    fi
+    if compgen -G "$folder/*.trace" > /dev/null; then
+        echo "| training runs whose every step has the software's bits | $(ls "$folder"/*.trace | wc -l) of 500 steps |"
+    fi
+}
+
+cat <<'TEXT'
+# Hardware results: models against real GPUs
+
+Made by `docs/hardware.sh` from the files in [tests/recordings](../tests/recordings), which `gpu/verify_all.sh` wrote on
+each GPU. [gpu.md](gpu.md) has the commands that make more of them. Tables and dates are folded.
+
+TEXT
+for folder in tests/recordings/*/; do
+    info=$folder/info.txt
+    if [ ! -f "$info" ]; then
+        recorded_alone "$folder"
+        continue
+    fi
+    architecture=$(field architecture "$info")
+    echo "## $(field gpu "$info"), $architecture"
+    echo
+    facts=$(facts_of "${folder%/}")
+    [ -z "$facts" ] || printf '| | |\n|---|---|\n%s\n\n' "$facts"
+    open_fold "When and with what"
+    echo "Driver $(field driver "$info"), CUDA $(field cuda "$info" | cut -d ' ' -f 2), cuBLAS $(field cublas "$folder/throughput.csv"), $(field date "$info")."
+    close_fold
+    if compgen -G "$folder/bulk*.csv" > /dev/null; then
+    cat <<'TEXT'
+### Bulk runs
+
+Random inputs in six classes, made, multiplied and compared on the GPU. A mutant is the model with one fraction bit less: if
+the mutant passed too, the check would prove nothing. Integer and fp64 instructions have no such mutant.
+
+TEXT
+    open_fold "Each instruction"
+    cat <<'TEXT'
+| instruction | row of the model table | blocks | mismatches | the mutant differs in |
+|---|---|---|---|---|
+TEXT
+    rows_of_bulk "${folder%/}"
+    close_fold
     fi
     if [ -f "$folder/probes.txt" ]; then
     cat <<'TEXT'
-
 ### Open points, settled
 
 The inputs on which the published models disagree (`ulplab gpu probe`; the hypotheses are those of
 [softfloat/matrix_units/policies.hpp](../softfloat/matrix_units/policies.hpp)).
 
+TEXT
+    open_fold "Each probe"
+    cat <<'TEXT'
 | probe | instruction | answer | supports | against |
 |---|---|---|---|---|
 TEXT
@@ -102,16 +136,19 @@ TEXT
         against = line; sub(/.*against /, "", against); sub(/ +(as the row|the row gives.*|the model table.*)$/, "", against)
         printf "| %s | `%s` | %s | %s | %s |\n", $1, $2, answer, supports, against
     }' "$folder/probes.txt"
+    close_fold
     fi
     if [ -f "$folder/cublas_study.csv" ]; then
     cat <<'TEXT'
-
 ### cuBLAS, explained
 
 Products of cuBLAS and cublasLt (16 to 512 rows and columns, k from 16 to 2048) that a row of the model table and an order
 of summation give bit for bit (`ulplab gpu cublas-study`). The order is found by masking probes and by trying, after the product is seen: this explains
 products, it predicts none. Predictions made before a run (`ulplab gpu predict`) have not been judged on a GPU yet.
 
+TEXT
+    open_fold "Each kind of product and order of summation"
+    cat <<'TEXT'
 | product | order | shapes |
 |---|---|---|
 TEXT
@@ -130,15 +167,19 @@ TEXT
             printf "| `%s` | %s | %d of %d |\n", part[1], part[2], shapes[list[i]], all[part[1]]
         }
     }' "$folder/cublas_study.csv" | sort
+    close_fold
     fi
     if [ -f "$folder/throughput.csv" ]; then
     cat <<'TEXT'
-
 ### Throughput
 
-10^12 operations a second of products of random data, the median of 11, and the instructions that ran, by the kernels'
-names. "not offered": cublasLt has no such product.
+10^12 operations per second of products of random data, the median of 11, and the instructions that ran, by the kernels'
+names. "not offered": cublasLt has no such product. Square: m = n = k = 4096, the others a little off in the extent named, or
+short in k.
 
+TEXT
+    open_fold "Each product and shape"
+    cat <<'TEXT'
 | product | square | k odd | k even | k a multiple of 4 | k a multiple of 8 | m odd | n odd | all odd | k = 64 | k = 256 | k = 1024 |
 |---|---|---|---|---|---|---|---|---|---|---|---|
 TEXT
@@ -148,14 +189,12 @@ TEXT
             rows[$1] = rows[$1] " | " ($8 == "" ? "not offered" : sprintf("%.0f %s", $8, $9))
         }
         END { for (i = 1; i <= count; ++i) printf "| `%s`%s |\n", order[i], rows[order[i]] }' "$folder/throughput.csv"
-    echo
-    echo "Square: m = n = k = 4096, the others a little off in the extent named, or short in k."
+    close_fold
     fi
     if same=$(ls "$folder"same_as_*.sha256 2> /dev/null); then
         other=$(basename "$same" .sha256)
         other=tests/recordings/${other#same_as_}
         cat <<TEXT
-
 ### Recordings and training
 
 The same files as those of the $(field gpu "$other/info.txt"), but for the name in them: $(grep -c recording "$same") recordings, with
@@ -164,9 +203,8 @@ the answers to the probes, and $(grep -c trace "$same") traces of 500 training s
 TEXT
         continue
     fi
-    compgen -G "$folder/*.trace" > /dev/null || { echo; continue; }
+    compgen -G "$folder/*.trace" > /dev/null || continue
     cat <<'TEXT'
-
 ### Training
 
 A 784-128-10 net on generated digits, 500 steps, every product on the GPU: the loss's bits and a digest of each tensor

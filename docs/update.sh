@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes what is generated in the documents: the tables of docs/reference, the table of experiments in README.md, that of the
+# Writes what is generated in the documents: the tables of docs/reference, the table in docs/experiments.md, that of the
 # arrows in docs/architecture.md, and,
 # where out/ holds results (after ./run.sh), the figures.
 # Usage: docs/update.sh [ULPLAB_PROGRAM [OUTPUT_FOLDER]]; the test of stale tables gives another output folder.
@@ -23,7 +23,7 @@ docs/hardware.sh | write docs/hardware.md
 awk -v table="$to/table.part" '
     /^<!-- end of table -->/ { inside = 0 }
     !inside
-    /^<!-- table of experiments/ { inside = 1; while ((getline line <table) > 0) print line }' README.md | write README.md
+    /^<!-- table of experiments/ { inside = 1; while ((getline line <table) > 0) print line }' docs/experiments.md | write docs/experiments.md
 docs/rooms.sh >"$to/table.part"
 awk -v table="$to/table.part" '
     /^<!-- end of arrows -->/ { inside = 0 }
@@ -47,7 +47,6 @@ fi
 python3 docs/lessons/diagrams.py docs/figures/lessons
 
 if ls out/*/result.json >/dev/null 2>&1; then
-    cp out/gradient_histogram/shift.svg docs/figures/loss_scale_shift.svg
     # Those of the lessons: <experiment>_<figure>.svg. The ones with a single panel are drawn again on a smaller sheet, so
     # that their letters can be read on a phone.
     small='overflow_boundary overflow_norms overflow_softmax swamping_small_updates swamping_updates_lost

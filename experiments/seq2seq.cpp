@@ -172,7 +172,7 @@ Experiment seq2seq_experiment() {
     return {
         "seq2seq",
         "Translation: an LSTM with attention, a Transformer and convolutions",
-        "Does translation train as well in mixed precision, and what does the automatic loss scale do?",
+        "Does translation train as well in mixed precision, and what does the dynamic loss scale do?",
         Chapter::language,
         {integer_setting("steps", "training steps of each net", 110, 1000, 2, 1000000).smoke(8),
          integer_setting("batch", "sentence pairs a step", 24, 32, 1, 4096),

@@ -279,7 +279,7 @@ Experiment speech_experiment() {
     return {
         "speech",
         "Speech recognition with and without master weights",
-        "Does a small Deep Speech 2 hear as well in mixed precision, and when does it need fp32 masters?",
+        "Does a small Deep Speech 2 transcribe as well in mixed precision, and when does it need fp32 masters?",
         Chapter::language,
         {integer_setting("steps", "training steps", 120, 800, 2, 1000000).smoke(40),
          integer_setting("batch", "utterances a step", 8, 16, 1, 4096),

@@ -147,7 +147,7 @@ Experiment wav2letter_experiment() {
     using namespace wav2letter_parts;
     return {"wav2letter",
             "Speech recognition by convolutions alone",
-            "Does a small wav2letter hear as well in mixed precision?",
+            "Does a small wav2letter transcribe as well in mixed precision?",
             Chapter::language,
             {integer_setting("steps", "training steps", 450, 1500, 2, 1000000).smoke(2),
              integer_setting("batch", "utterances per step", 8, 16, 1, 4096).smoke(2),

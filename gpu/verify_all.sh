@@ -8,7 +8,7 @@
 # on after a step that fails; the exit code is 0 if all were good, 4 if only bits differ, 1 otherwise.
 #
 #   --build           build the program first (preset release); else ULPLAB, or build/release/bin/ulplab
-#   --dry-run         a model of sm_90 in place of the GPU, few cases; what needs a GPU by nature is left out
+#   --dry-run         a model of sm_90 in place of the GPU, few cases; what needs a GPU is left out
 #   --recordings DIR  published recordings to run live, too (more than once if need be)
 #   --bulk-seconds S  for each instruction and class of inputs of the bulk run (default 0.8)
 set -u -o pipefail

@@ -1,4 +1,4 @@
-# Categories on x: `names`. Series: the least and the largest of the reference's seeds at each category, then a series for
+# Categories on x: `names`. Series: the minimum and maximum of the reference's seeds at each category, then a series for
 # each arm, in a panel of -reach to reach.
 set xtics () scale 0
 do for [i=1:words(names)] { set xtics add (word(names, i) i - 1) }

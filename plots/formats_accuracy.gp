@@ -1,4 +1,4 @@
-# Bars by arithmetic (x), one colour a net. After each series, its range.
+# Bars by arithmetic (x), one colour per net. After each series, its range.
 names = '"fp32" "tf32" "bf16" "fp16, scaled" "fp16, not scaled" "fp16 throughout" "fp8, scaled" "fp8, not scaled" "mxfp8"'
 nets = series_count / 2
 set xrange [-0.6:8.6]

@@ -1,4 +1,4 @@
-# Four panels, one a role; series are named "role step N".
+# Four panels, one per role; series are named "role step N".
 roles = 'weight activation weight_gradient activation_gradient'
 plurals = '"weights" "activations" "weight gradients" "activation gradients"'
 set multiplot title title_text noenhanced font large layout 2,2 margins 0.075,0.985,0.205,0.87 spacing 0.08,0.14

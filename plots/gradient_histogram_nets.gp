@@ -1,4 +1,4 @@
-# Four panels, one a net; series are "net role step", frames of a role one after the other. Clauses loop over all frames
+# Four panels, one per net; series are "net role step", frames of a role one after the other. Clauses loop over all frames
 # innermost: that is how the drawing learns to move (experiments/framework/animation.hpp).
 names = '"CNN" "CNN with batch normalisation" "LSTM" "Transformer (layer norm)"'
 kinds = '"weights" "activations" "weight gradients" "activation gradients"'

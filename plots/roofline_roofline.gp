@@ -2,7 +2,7 @@ set logscale xy
 set tmargin 7.6   # four rows of the key
 set title offset 0,3.9
 set xlabel 'operations for each byte moved'
-set ylabel '10^{12} operations a second'
+set ylabel '10^{12} operations per second'
 set xrange [0.7:4096]
 set yrange [0.25:300]
 set logscale x 2

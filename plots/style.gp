@@ -49,7 +49,7 @@ set rmargin 3
 x_of(name) = strcol(1) eq figure && strcol(2) eq name ? column(3) : NaN
 # Pictures are drawn from the rows of one series and no others, which this copies to a block of data, all digits of them:
 #     set table $rows; plot 'data.csv' using (strcol(3)):(strcol(5)) with table if (is_of(name)); unset table
-# (A template starts no other program: what stands in a received folder would be part of its command line.)
+# (A template starts no other program: what is in a received folder would be part of its command line.)
 is_of(name) = strcol(1) eq figure && strcol(2) eq name
 series_count = words(series_names)
 array series_list[series_count + 1]   # an array: words of a long text are slow to find in every row

@@ -85,7 +85,7 @@ constexpr FloatFormat ieee_format(int exponent_bits, int fraction_bits, int padd
             .padding_bits = padding_bits};
 }
 
-/// The rows. Names are kept apart (format_names.hpp): a name inside the struct could not be a template argument.
+/// The rows. Names are kept separately (format_names.hpp): a name inside the struct could not be a template argument.
 namespace formats {
 ULPLAB_DEVICE_CONSTANT FloatFormat fp64 = ieee_format(11, 52);
 ULPLAB_DEVICE_CONSTANT FloatFormat fp32 = ieee_format(8, 23);

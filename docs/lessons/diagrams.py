@@ -123,7 +123,7 @@ def cancellation():
     d.text(after, 148, "0000000000", SOFT, 15, mono=True)
     for i, words in enumerate(["The subtraction is exact: 2^-10. All digits that agreed are gone,",
                                "and the one that is left carries the error of the operand:",
-                               "0.000976 in the place of 0.001, 2.3 % off. Cancellation makes",
+                               "0.000976 instead of 0.001, 2.3 % off. Cancellation makes",
                                "no error; it shows one."]):
         d.text(12, 184 + 22 * i, words)
     return d

@@ -1,4 +1,4 @@
-# # A training that diverges in fp16, found and mended
+# # A training that diverges in fp16, found and corrected
 #
 # A small net with layer normalisation, trained in mixed precision with a constant loss scale of 2^20.
 
@@ -48,7 +48,7 @@ print("overflows:", report.overflows, "| first:", first["value"], "by", first["o
       "the loss", "|", first["pass"], "pass of step", first["step"])
 
 # The loss itself is finite in the first step: its scaled gradients are not, and the weights are lost with them. A scaler
-# that skips such steps and lowers the scale mends it.
+# that skips such steps and lowers the scale corrects it.
 
 # %%
 scaler = ulplab.torch.GradScaler("pytorch", init_scale=2.0**20)

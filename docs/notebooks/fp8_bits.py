@@ -16,7 +16,7 @@ for unit in ("sm_90:wgmma.e4m3.fp32", "sm_90:mma.e4m3.fp32"):
     d = ulplab.matmul(x, y, unit=unit).item()
     print(f"{unit:<24} {d:10.3f}  exact {exact:.3f}  relative error {(d - exact) / exact:+.1e}")
 
-# Promotion to fp32 after 128 products, as FP8 training does it, mends most of it.
+# Promotion to fp32 after 128 products, as FP8 training does it, removes most of the error.
 
 # %%
 d = ulplab.matmul(x, y, unit="sm_90:wgmma.e4m3.fp32", order=ulplab.Order(promote_every=128)).item()

@@ -83,7 +83,7 @@ parts.push(tables => {
       (subnormal ? '   (exponent field 0: subnormal, no leading 1)' : `   (${power} = ${exponent} \u2212 ${row.bias})`);
   }
 
-  /** The neighbours and, where the typed number is no number of the format, its place between them. */
+  /** The neighbours and, where the typed number is not a number of the format, its place between them. */
   function drawLine(answer) {
     const svgNode = (tag, attributes, content) => {
       const node = document.createElementNS('http://www.w3.org/2000/svg', tag);

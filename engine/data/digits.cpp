@@ -11,7 +11,7 @@
 namespace ulp {
 namespace {
 
-/// Positions are 16.16 fixed-point numbers; the figure stands in the box [-1, 1] x [-2, 2], y down.
+/// Positions are 16.16 fixed-point numbers; the figure is in the box [-1, 1] x [-2, 2], y down.
 using Fixed = std::int64_t;
 constexpr Fixed one = 1 << 16;
 struct Point {

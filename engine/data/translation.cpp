@@ -80,7 +80,7 @@ struct Both {
     Sentence target;
 };
 
-/// Puts `part` in the place of the symbol.
+/// Puts `part` where the symbol is.
 void replace(Sentence& sentence, std::string_view symbol, const Sentence& part) {
     const auto at = std::find(sentence.begin(), sentence.end(), symbol);
     const auto after = sentence.erase(at);

@@ -29,7 +29,7 @@ struct Array {
 /// with bytes left over.
 Array read(const std::filesystem::path& path);
 
-/// The same of bytes in memory; `name` stands in messages.
+/// The same of bytes in memory; `name` is for messages.
 Array parse(const std::filesystem::path& name, std::string_view bytes);
 /// Dtype, shape and order of an array of which only the beginning is there, and the bytes before its elements.
 struct Beginning {

@@ -18,7 +18,7 @@ std::string read_whole_file(const std::filesystem::path& path);
 class WholeFile {
   public:
     /// Throws DataError that names the file, here and below, where the disk refuses, and where the place is taken by a
-    /// folder, a pipe or a device: a rename as root would put a file in the place of /dev/null.
+    /// folder, a pipe or a device: a rename as root would replace /dev/null by a file.
     explicit WholeFile(std::filesystem::path path);
     /// Without publish() nothing is left behind, and an earlier file stays as it was.
     ~WholeFile();

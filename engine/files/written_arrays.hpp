@@ -23,7 +23,7 @@ struct WrittenArray {
 using WrittenArrays = std::vector<WrittenArray>;
 
 WrittenArray array_of_numbers(std::string name, Shape shape, std::span<const float> numbers);
-/// Codes of so many bits: U8 for up to 8, U16 for up to 16, U32 beyond.
+/// Codes of that many bits: U8 for up to 8, U16 for up to 16, U32 beyond.
 WrittenArray array_of_codes(std::string name, Shape shape, int bits, std::span<const std::uint32_t> codes);
 
 /// The file appears complete or not at all (engine/files/whole_file.hpp). Throws DataError.

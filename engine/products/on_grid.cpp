@@ -54,8 +54,8 @@ struct Grid {
     }
 };
 
-/// Bits that a number of the grid does not have. In a sum with all_steps, a number up to that loses what is no multiple
-/// of the smallest subnormal.
+/// Bits that a number of the grid does not have. In a sum with all_steps, a number up to that loses what is not a
+/// multiple of the smallest subnormal.
 [[gnu::always_inline]] inline std::uint32_t cut_bits(const Grid& grid, std::uint32_t magnitude) {
     const std::uint32_t small = std::min(magnitude, word_of(grid.all_steps));
     return (magnitude & grid.dropped_bits) |

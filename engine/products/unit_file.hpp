@@ -21,7 +21,7 @@ struct DescribedUnit {
 std::string unit_json(const DescribedUnit& unit);
 
 /// Throws DataError that names the field: one that is unknown or missing, with those there are; one of another type or
-/// out of range; parameters that the integers of the definitions do not hold. `file` stands in the message.
+/// out of range; parameters that the integers of the definitions do not hold. `file` is for the message.
 DescribedUnit unit_from_json(std::string_view text, const std::string& file = "the unit");
 
 /// Whether a name is that of a file: it ends in .json.

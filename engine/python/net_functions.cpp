@@ -1,4 +1,4 @@
-// Nets as data for Python: whole trainings, and the gradients of a net at given numbers.
+// Nets as data for Python: whole training runs, and the gradients of a net at given numbers.
 #include <fmt/format.h>
 
 #include "engine/data/dataset.hpp"

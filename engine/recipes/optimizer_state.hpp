@@ -23,7 +23,7 @@ struct StateFormat {
     FloatFormat format;
     bool scaled = false;
 
-    /// What so many numbers take.
+    /// What that many numbers take.
     [[nodiscard]] std::int64_t bytes(Index count) const {
         return count * format.storage_bits() / 8 + (scaled ? static_cast<std::int64_t>(sizeof(float)) : 0);
     }

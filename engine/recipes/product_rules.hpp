@@ -31,7 +31,7 @@ struct OperandRule {
 /// One product, D = A * B. Both operands are quantised along k, each with its own rule.
 struct ProductRule {
     OperandRule a, b;
-    /// The unit adds up so many k in its own arithmetic; such partial sums, times their blocks' scales, are added in
+    /// The unit adds up that many k in its own arithmetic; such partial sums, times their blocks' scales, are added in
     /// `promote_to`, each step rounded. 0: the unit adds up all of k.
     int promote_every = 0;
     FloatFormat promote_to = formats::fp32;
@@ -51,8 +51,8 @@ struct ProductRules {
 struct Exclusion {
     std::string layer{};  // by name: "fc2"
     std::string kind{};   // by operation: "linear", "matmul" (of two activations: attention), "conv2d", ...
-    int first = 0;        // the first so many linear layers of the model
-    int last = 0;         // the last so many
+    int first = 0;        // the first linear layers, that many, of the model
+    int last = 0;         // the last, that many
     std::string recipe = "bf16";
     bool operator==(const Exclusion&) const = default;
 };

@@ -101,7 +101,7 @@ std::string table_of(const std::vector<Measurement>& measurements, bool markdown
     std::map<std::string, double> speeds;
     for (const Measurement& each : measurements) speeds[each.name] = each.products;
     const char* const row = markdown ? "| {:<44} | {:>12} | {:>14} |\n" : "{:<44} {:>12} {:>14}\n";
-    std::string table = fmt::format(fmt::runtime(row), "product", "10^9 a second", "of Eigen fp32");
+    std::string table = fmt::format(fmt::runtime(row), "product", "10^9 per second", "of Eigen fp32");
     if (markdown) table += "|---|---:|---:|\n";
     for (const Measurement& each : measurements) {
         table +=
@@ -125,7 +125,7 @@ ExitCode bench(const BenchOptions& options) {
     replace_whole_file(
         options.markdown,
         fmt::format("# Speed of soft matrix products\n\n"
-                    "Written by `ulplab bench --markdown`; do not edit. Products (m * n * k) a second of one "
+                    "Written by `ulplab bench --markdown`; do not edit. Products (m * n * k) per second of one "
                     "core unless threads are named, with the share of Eigen's fp32 product of the same size in "
                     "the same run. `soft/<generation>/<input>_<output>/<size>` is the fast path with the widest "
                     "vector instructions, `soft/portable`, `soft/avx2`, `soft/avx512` those named, `soft/plain` "

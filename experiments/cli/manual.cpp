@@ -165,9 +165,9 @@ std::string markdown_section(const Page& page) {
 }
 
 std::string markdown_document(const std::vector<Page>& pages) {
-    std::string text = "Every command takes `--help`. Exit codes:";
-    for (const auto& [code, meaning] : exit_codes)
-        text += fmt::format(" {} {}{}", code, meaning, *code == '4' ? ".\n\n" : ";");
+    std::vector<std::vector<std::string>> codes;
+    for (const auto& [code, meaning] : exit_codes) codes.push_back({code, meaning});
+    std::string text = "Every command takes `--help`.\n\n" + markdown_table({"exit code", "meaning"}, codes) + "\n";
     for (const Page& page : pages) text += markdown_section(page);
     text.pop_back();
     return generated_document("The command line", "ulplab manual --format markdown", text);

@@ -29,14 +29,14 @@ constexpr std::array<ChapterText, 8> chapters = {{
      "What is too small beside the number it is added to vanishes without a sign. See the bound below which an update "
      "has no effect, how sums stop growing, and what a matrix unit keeps of small products beside a large one. "
      "Averages of weights and the running statistics of batch normalisations meet the same bound in ordinary "
-     "trainings."},
+     "training runs."},
     {"Underflow",
      "Gradients are small numbers, and what is too small for the format becomes zero. See where the threshold lies, "
      "how many gradients of a real net lie below it, and that a loss scale moves it by exactly its power of two."},
     {"Remedies",
-     "Three things mend fp16 training: a copy of the weights in fp32, sums in fp32, and a scaled loss; for narrower "
-     "formats, scales for blocks and other roundings. See each remedy taken away alone, and what then goes wrong: in "
-     "nets made to show it, and in ordinary ones that are fine-tuned or whose learning rate decays."},
+     "Three things make fp16 training work: a copy of the weights in fp32, sums in fp32, and a scaled loss; for "
+     "narrower formats, scales for blocks and other roundings. See each remedy taken away alone, and what then goes "
+     "wrong: in nets made to show it, and in ordinary ones that are fine-tuned or whose learning rate decays."},
     {"Systems",
      "The same remedies in whole systems: nets that read, tell, find, fill and make pictures, trained in fp32 and in "
      "mixed precision with the same settings. See how large the difference is beside what another seed would change."},

@@ -235,7 +235,7 @@ Experiment adam_eps_experiment() {
     return {
         "adam_eps",
         "Adam in fp16: the default eps is 0",
-        "Which eps does Adam need throughout in fp16, and do fp32's gradients foretell it?",
+        "Which eps does Adam need throughout in fp16, and do fp32's gradients predict it?",
         Chapter::underflow,
         {integer_setting("steps", "training steps", 100, 1000, 2, 1000000).smoke(10),
          integer_setting("batch", "images a step", 64, 64, 1, 4096).smoke(16),

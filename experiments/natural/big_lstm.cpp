@@ -358,7 +358,7 @@ Experiment big_lstm_experiment() {
     return {
         "big_lstm",
         "Stacked LSTM layers need a loss scale: bigLSTM in small",
-        "Do stacked LSTM layers fail in fp16 without a loss scale, and does 128 mend it?",
+        "Do stacked LSTM layers fail in fp16 without a loss scale, and does 128 suffice?",
         Chapter::underflow,
         {integer_setting("words", "of the language, a multiple of 16", 64, 64, 16, 65536).smoke(32),
          integer_setting("sequences", "per step", 64, 256, 1, 65536).smoke(8),

@@ -362,7 +362,7 @@ Experiment clip_norm_experiment() {
     using namespace clip_norm_parts;
     return {"clip_norm",
             "The norm by which gradients are clipped, added up in fp16",
-            "What does a gradient's norm read in fp16 before clipping, and does training bear it?",
+            "What does a gradient's norm read in fp16 before clipping, and does training tolerate it?",
             Chapter::overflow,
             {integer_setting("steps", "training steps", 20, 100, 2, 1000000).smoke(2),
              integer_setting("cells", "of the LSTM, and numbers of a character", 32, 64, 1, 4096).smoke(8),

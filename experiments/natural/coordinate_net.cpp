@@ -279,7 +279,7 @@ Experiment coordinate_net_experiment() {
     return {
         "coordinate_net",
         "A picture as a net of coordinates: the mean over its pixels needs a loss scale",
-        "Does an ordinary mean over a million pixels need a loss scale, and does fp32 foretell it?",
+        "Does an ordinary mean over a million pixels need a loss scale, and does fp32 predict it?",
         Chapter::underflow,
         {integer_setting("side", "pixels of the picture's side", 1024, 1024, 16, 8192).smoke(64),
          integer_setting("steps", "training steps, each on all pixels", 200, 1000, 8, 1000000).smoke(16),

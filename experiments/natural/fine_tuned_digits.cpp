@@ -61,7 +61,7 @@ Experiment fine_tuned_digits_experiment() {
     return {
         "fine_tuned_digits",
         "Fine-tuning a digit net: updates below half an ulp",
-        "Does fine-tuning at a usual rate need master weights, and does fp32 alone foretell it?",
+        "Does fine-tuning at a usual rate need master weights, and does fp32 alone predict it?",
         Chapter::remedies,
         {integer_setting("first_steps", "training steps on plain digits", 300, 2000, 1, 1000000).smoke(60),
          integer_setting("steps", "steps of fine-tuning", 750, 1500, 1, 1000000).smoke(60),

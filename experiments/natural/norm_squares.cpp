@@ -179,7 +179,7 @@ Experiment norm_squares_experiment() {
     return {
         "norm_squares",
         "A layer norm over raw pixels leaves fp16",
-        "What does a layer norm in fp16 make of raw pixels, and do the pixels foretell it?",
+        "What does a layer norm in fp16 make of raw pixels, and do the pixels predict it?",
         Chapter::overflow,
         {integer_setting("steps", "training steps", 100, 1000, 2, 1000000).smoke(4),
          integer_setting("hidden", "width of the hidden layer", 32, 64, 1, 4096).smoke(8),

@@ -161,7 +161,7 @@ Experiment weight_averages_experiment() {
     return {
         "weight_averages",
         "Averages of weights that never leave their start",
-        "Which averages of weights can be kept in 16 bits, and does fp32 alone foretell it?",
+        "Which averages of weights can be kept in 16 bits, and does fp32 alone predict it?",
         Chapter::swamping,
         {integer_setting("first_steps", "training steps on plain digits", 300, 2000, 1, 1000000).smoke(60),
          integer_setting("steps", "training steps on sheared digits, with averages", 2000, 8000, 1, 1000000).smoke(60),

@@ -373,7 +373,7 @@ Experiment wide_softmax_experiment() {
     return {
         "wide_softmax",
         "A softmax over many words: the mean over tokens loses what pushes improbable words down",
-        "Does a wide softmax need a loss scale in fp16, and does fp32 foretell what it loses?",
+        "Does a wide softmax need a loss scale in fp16, and does fp32 predict what it loses?",
         Chapter::underflow,
         {integer_setting("words", "of the text, a multiple of 4", 2048, 1024, 16, 65536).smoke(256),
          integer_setting("tokens", "per step", 2048, 32768, 2, 1048576).smoke(256),

@@ -57,7 +57,8 @@ std::string busy_failure(std::string_view call) {
 
 std::string still_running(std::string_view what, double seconds) {
     return fmt::format(
-        "{} has not ended after {:g} s and is given up; what was found till then is kept in --out; see with nvidia-smi "
+        "{} has not ended after {:g} s and is given up; what was found until then is kept in --out; see with "
+        "nvidia-smi "
         "whether "
         "others use the GPU, and run compute-sanitizer if not",
         what, seconds);

@@ -46,7 +46,7 @@ class DeviceArray {
     }
     void fill_bytes(int value) const { check(cudaMemset(data_, value, bytes()), "cudaMemset"); }
 
-    /// At least so many T; what the array held is lost if it has to grow.
+    /// At least that many T; what the array held is lost if it has to grow.
     void require(std::size_t count) {
         if (count <= count_) return;
         *this = DeviceArray();  // before the new one, not beside it

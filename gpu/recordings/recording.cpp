@@ -155,7 +155,7 @@ void require_current_model(const Recording& recording) {
     const std::string key = claimed_key(*recording.instruction, recording.device.architecture);
     if (recording.model == "none" || recording.model == key) return;
     throw DataError(
-        fmt::format("the recording of {} on {} names the model '{}', but is compared with '{}'; mend its model line",
+        fmt::format("the recording of {} on {} names the model '{}', but is compared with '{}'; correct its model line",
                     recording.instruction->name(), architecture_name(recording.device.architecture), recording.model,
                     key.empty() ? "none" : key));
 }

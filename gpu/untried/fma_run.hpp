@@ -1,4 +1,4 @@
-// A run over all classes of fp16's fused multiply-add, in ranges that can be taken up again.
+// A run over all classes of fp16's fused multiply-add, in ranges that can be resumed.
 #pragma once
 
 #include <cstdint>

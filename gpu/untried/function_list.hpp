@@ -67,7 +67,7 @@
     X(CvtFp16E3m2, pair_to_halves, "cvt.rn.f16x2.e3m2x2", Fp16OfE3m2)                              \
     X(CvtFp16E2m1, nibbles_to_halves, "cvt.rn.f16x2.e2m1x2", Fp16OfE2m1)                           \
     X(CvtBf16E8m0, pair_to_halves, "cvt.rn.bf16x2.ue8m0x2", Bf16OfE8m0)
-/// Of sm_100 alone: stochastic rounding, whose use of the random bits nobody has said, and the least of a warp's floats.
+/// Of sm_100 alone: stochastic rounding, whose use of the random bits no manual states, and the minimum of a warp's floats.
 #define ULPLAB_HARDWARE_FUNCTIONS_SM100_ONLY(X)                                                    \
     X(CvtRsFp16Fp32, two_stochastic, "cvt.rs.f16x2.f32", NoModel)                                  \
     X(CvtRsBf16Fp32, two_stochastic, "cvt.rs.bf16x2.f32", NoModel)                                 \

@@ -13,7 +13,7 @@ namespace ulp::gpu {
 
 struct HardwareFunction {
     std::string_view name;  // of the PTX instruction
-    int operand_bits;  // it is asked for all operands of so many bits: a number, a pair of halves (add, mul), or the
+    int operand_bits;  // it is asked for all operands of that many bits: a number, a pair of halves (add, mul), or the
                        // number of a sample (fma, stochastic rounding, what a warp does together)
     Availability availability;
     std::uint32_t (*model)(std::uint32_t operand);  // the bits of the result; null where nobody has said them

@@ -25,7 +25,7 @@ struct VerdictCounts {
 };
 
 struct Judgement {
-    std::vector<Verdict> verdicts;  // one a row, from the first on
+    std::vector<Verdict> verdicts;  // one per row, from the first on
     VerdictCounts all;
     /// "type fp16", "layout TN", "family 66", "D whole" and "D sampled": every row counts in one of each kind.
     std::map<std::string, VerdictCounts> groups;
@@ -33,7 +33,7 @@ struct Judgement {
     std::string date;      // of the first call
 
     void add(const Prediction& row, Verdict verdict);
-    /// In the place of the verdict that the row, number i, has.
+    /// Replaces the verdict that the row, number i, has.
     void replace(std::size_t i, const Prediction& row, Verdict verdict);
     /// No row differs, and none moved.
     [[nodiscard]] bool holds() const { return all.of(Verdict::different) == 0 && all.of(Verdict::moved) == 0; }
@@ -41,7 +41,7 @@ struct Judgement {
 
 /// Asks again, runs and compares, row by row: those that the judgement lacks, then those that failed before. `go_on` is
 /// asked before each row; after a false the rest is left out. Throws DataError where the library or the GPU is another
-/// one than that of the predictions, and where it fails at a row, which then has that verdict: another call goes on
+/// one than that of the predictions, and where it fails at a row, which then has that verdict: another call resumes
 /// behind it.
 void judge(Library& library, const PredictionFile& file, Judgement& judgement, const std::function<bool()>& go_on);
 

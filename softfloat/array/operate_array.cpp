@@ -43,7 +43,7 @@ void operate_each(const FloatFormat& format, Operation operation, const Operands
 }
 
 void* at(void* words, std::size_t bytes) { return static_cast<unsigned char*>(words) + bytes; }
-/// The operands that there are, so many bytes further on.
+/// The operands that there are, that many bytes further on.
 Operands from(const Operands& operands, std::size_t bytes) {
     const auto at = [&](const void* words) -> const void* {
         return words == nullptr ? nullptr : static_cast<const unsigned char*>(words) + bytes;

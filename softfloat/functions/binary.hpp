@@ -21,7 +21,7 @@ constexpr std::optional<Operand> exact_root(const Operand& x) {
 /// x^y for finite nonzero operands where it is a number with at most 63 bits: all the exact results and all the ties.
 ///
 /// With odd m and n, (m 2^e)^(n 2^-j) needs m 2^e to be a square j times over; then m^n must be short, and n positive
-/// unless m is 1 (1/m is no binary fraction).
+/// unless m is 1 (1/m is not a binary fraction).
 constexpr Special exact_power(const Operand& base, const Operand& power, bool negative) {
     Operand x = odd_form(base);
     Operand y = odd_form(power);
@@ -78,7 +78,7 @@ struct Pow {
         return exact_power(x, y, negative);
     }
     static constexpr bool negative(const Operand& x, const Operand& y) { return x.sign && parity(y) == Parity::odd; }
-    /// log is within 2^-49, y log(x) is cut at 700, and 104 is the most that fp32 bears: 2^-42 in all.
+    /// log is within 2^-49, y log(x) is cut at 700, and 104 is the most that fp32 tolerates: 2^-42 in all.
     static constexpr double quick(const Operand& x, const Operand& y) {
         const double base = to_double(x);
         const double magnitude = quick_phase::exp(to_double(y) * quick_phase::log(base < 0 ? -base : base));

@@ -1,5 +1,6 @@
 // The functions of one operand: what is special about each, and its two phases. Special values follow C's annex F (ISO
-// C23) and IEEE 754-2019 section 9.2; exact results are all there are (Lindemann's theorem and its kin leave no other).
+// C23) and IEEE 754-2019 section 9.2; exact results are all there are (Lindemann's theorem and similar ones leave no
+// other).
 #pragma once
 
 #include <bit>

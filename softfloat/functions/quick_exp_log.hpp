@@ -1,6 +1,6 @@
 // Exponential and logarithm in double: the quick first phase. Only + - * / and bits, no libm, so they are constexpr and
 // the same everywhere; and it would not matter if they were not, for a result is taken from here only where every value
-// within the relative error 2^-40 rounds alike (evaluate.hpp). Measured errors are below 2^-45.
+// within the relative error 2^-40 rounds to the same value (evaluate.hpp). Measured errors are below 2^-45.
 #pragma once
 
 #include "softfloat/functions/quick_lanes.hpp"

@@ -156,7 +156,7 @@ template <class Real, std::size_t N>
 /// 2^k for -1022 <= k <= 1023.
 constexpr double power_of_two(std::int64_t k) { return real_of<double>(static_cast<std::uint64_t>(k + 1023) << 52); }
 
-/// 1.5 * 2^52: a number below 2^51 added to it, rounded to an integer, stands in the low bits of the word.
+/// 1.5 * 2^52: a number below 2^51 added to it, rounded to an integer, is in the low bits of the word.
 inline constexpr double integer_shift = 0x1.8p52;
 inline constexpr std::uint64_t integer_shift_word = 0x4338000000000000;
 

@@ -52,7 +52,7 @@ Discovery discover(const DotUnit& unit);
 /// Rows of the table with exactly these findings and formats.
 std::vector<const UnitRow*> matching_rows(const DotUnit& unit, const Discovery& found);
 
-/// Whether the findings are those that discover() must make of the model, whose terms are sums of so many products.
+/// Whether the findings are those that discover() must make of the model, whose terms are sums of that many products.
 bool agrees(const Discovery& found, const TensorCoreModel& model, int exact_products = 1);
 
 }  // namespace ulp

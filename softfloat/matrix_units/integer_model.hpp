@@ -65,7 +65,7 @@ void gemm(const IntegerModel& model, const IntegerProblem& problem);
 /// The same by integer_dot alone: the definition.
 void gemm_plain(const IntegerModel& model, const IntegerProblem& problem);
 
-/// The least and the greatest operand.
+/// The smallest and the largest operand.
 struct IntegerRange {
     int least, greatest;
 };

@@ -20,7 +20,7 @@
 
 namespace ulp {
 
-/// The numbers that share a scale: so many lines times so many along k. 0 stands for all there are.
+/// The numbers that share a scale: that many lines times that many along k. 0 stands for all there are.
 struct ScaleBlock {
     int lines = 0;
     int k = 0;

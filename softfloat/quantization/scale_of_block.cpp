@@ -63,7 +63,7 @@ constexpr Step steps[] = {{encode, true, false},
 
 const Step& step_of(const Quantization& how) { return steps[static_cast<std::size_t>(how.scale.step)]; }
 
-/// Rounded half up to so many fraction bits.
+/// Rounded half up to that many fraction bits.
 float half_up(float x, int fraction_bits) {
     const int cut = formats::fp32.fraction_bits - fraction_bits;
     const std::uint32_t word = std::bit_cast<std::uint32_t>(x) + (std::uint32_t{1} << (cut - 1));

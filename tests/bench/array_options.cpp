@@ -114,7 +114,7 @@ struct Table {
     };
     std::vector<Line> lines;
     Worst with_random, without_random;
-    double random_numbers = 1e9;  // least nanoseconds an element, on top of the same kernel with constant ones
+    double random_numbers = 1e9;  // minimum nanoseconds per element, on top of the same kernel with constant ones
     double fastest = 1e9;         // default
     void add(const std::string& name, const Call& call, bool shares_kernel = false) {
         const auto times = measure(call);

@@ -266,7 +266,7 @@ void register_operations() {
     register_calls<ulp::bf16>("bf16");
 }
 
-/// Prints as usual, and keeps the time an element of each benchmark: the least of the repetitions.
+/// Prints as usual, and keeps the time an element of each benchmark: the minimum of the repetitions.
 class Collector : public benchmark::ConsoleReporter {
   public:
     Collector() : ConsoleReporter(OO_Tabular) {}
@@ -315,7 +315,7 @@ std::string table_of(const std::map<std::string, double>& nanoseconds) {
 void write_markdown(const std::string& path, const std::map<std::string, double>& nanoseconds) {
     const std::string text =
         "# Speed of array operations\n\n"
-        "Written by `bench_softfloat --markdown`; do not edit. Least nanoseconds of processor time an element on "
+        "Written by `bench_softfloat --markdown`; do not edit. Minimum nanoseconds of processor time per element on "
         "one "
         "core; "
         "in brackets, times of memcpy of the same 16M fp32 values in the same run. `round` goes from one array to "

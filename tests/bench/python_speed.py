@@ -5,7 +5,7 @@
     PYTHONPATH=build/release/python OMP_NUM_THREADS=1 /usr/bin/python3 tests/bench/python_speed.py \
         build/release/bin/bench_python_baseline > docs/python_speed.md
 
-Processor time of one thread, the least of some repetitions: other programs on the machine change it little.
+Processor time of one thread, the minimum of some repetitions: other programs on the machine change it little.
 """
 
 import pathlib
@@ -86,13 +86,13 @@ def main():
     rows.append(("training step of a Transformer, 4 layers, width 256, 4096 tokens, mixed_fp16 on h100", "s", 1,
                  "plain PyTorch", least(2, step), least(1, lambda: emulated(step)), "6"))
     print("# Speed of the Python package\n")
-    print("Written by `tests/bench/python_speed.py`; do not edit. Processor time on one thread, the least of some "
+    print("Written by `tests/bench/python_speed.py`; do not edit. Processor time on one thread, the minimum of some "
           f"repetitions; PyTorch {torch.__version__}, NumPy {numpy.__version__}.\n")
-    print("| call | time | beside | its time | ratio | wanted |\n|---|---:|---|---:|---:|---:|")
+    print("| call | time | compared with | its time | ratio | wanted |\n|---|---:|---|---:|---:|---:|")
     for name, unit, factor, other, theirs, ours, wanted in rows:
         print(f"| {name} | {ours * factor:.3g} {unit} | {other} | {theirs * factor:.3g} {unit} | {ours / theirs:.3g} | "
               f"{wanted} |")
-    print("\nWanted: a ratio, or a time with its unit. MMA-Sim's 0.21 million products a second (Hopper, m16n8k16, torch "
+    print("\nWanted: a ratio, or a time with its unit. MMA-Sim's 0.21 million products per second (Hopper, m16n8k16, torch "
           "tensors, one thread) were\nmeasured once with its own code on another machine; it is not run here. microxcaling "
           "needs CUDA for its\nkernels: its published formulas run here in NumPy (`tests/engine/python/peers.py`), and a test "
           "compares their values\nwith `quantize`'s.")

@@ -106,9 +106,9 @@ def widest_vectors():
 
 def table(best, watching, rounds, arguments):
     lines = ["# Speed of training steps", "",
-             "Written by `tests/bench/trainer_speed.py`; do not edit. Milliseconds a step, the least of "
+             "Written by `tests/bench/trainer_speed.py`; do not edit. Milliseconds per step, the minimum of "
              f"{rounds} rounds in which all took turns, with {arguments.threads} threads. `net/recipe/backend`; "
-             "the nets stand in `tests/bench/step_nets.hpp` and `torch_steps.py`. On a machine with other work the "
+             "the nets are in `tests/bench/step_nets.hpp` and `torch_steps.py`. On a machine with other work the "
              "processor time is the one to compare.", "",
              f"Machine: {platform.processor() or platform.machine()}, {os.cpu_count()} processors, {widest_vectors()}, "
              f"{datetime.datetime.now(datetime.timezone.utc).isoformat(timespec='seconds')}, load average "

@@ -2,10 +2,10 @@
 # Runs the code blocks and commands of documents, and compares what they print with what the document says.
 # Usage: run_blocks.sh SOURCE_FOLDER BUILD_FOLDER COMPILER FLAGS DOCUMENT...
 #
-# ```sh blocks are run by bash, ```cpp blocks compiled and run, both in one temporary folder a document, where the project
-# seems to be built in build/release. A ```text block after one of them is what it prints; a line "..." in it stands for any
-# lines. Every indented line outside of blocks is a command and is run, too; commands within a sentence must exist.
-# What takes long is made small: trainings, sweeps, and building and testing, which are only planned.
+# ```sh blocks are run by bash, ```cpp blocks compiled and run, ```python blocks run where the build has the Python package, all
+# in one temporary folder per document, where the project seems to be built in build/release. A ```text block after one of them
+# is what it prints; a line "..." in it stands for any lines. Every indented line outside of blocks is a command and is run, too; commands within a sentence must exist.
+# What takes long is made small: training runs, sweeps, and building and testing, which are only planned.
 set -euo pipefail
 source_folder=$(cd "$1" && pwd) build=$(cd "$2" && pwd) compiler=$(command -v "$3") flags=$4
 programs=$build/bin
@@ -43,7 +43,7 @@ STAND_IN
 for sweep in sweep_pairs sweep_functions; do
     cat >"$work/bin/$sweep" <<STAND_IN
 #!/usr/bin/env bash
-# Stopped after a second; then it goes on from its state.
+# Stopped after a second; then it resumes from its state.
 timeout 1 "$programs/$sweep" "\$@" || [ \$? -eq 124 ]
 timeout 1 "$programs/$sweep" "\$@" || [ \$? -eq 124 ]
 STAND_IN
@@ -146,8 +146,13 @@ check_names() {
         done
 }
 
+# The interpreter that the Python package was built for; nothing where the build has none.
+python=
+[ ! -d "$build/python/ulplab" ] || python=$(sed -n 's/^_\?Python_EXECUTABLE:[A-Z]*=//p' "$build/CMakeCache.txt" | head -n 1)
+
 run_block() {  # FILE
     case $1 in
+        *.python) PYTHONPATH=build/release/python "$python" "$1" ;;
         *.sh) bash -euo pipefail "$1" ;;
         *.command)  # claims may fail: the runs are small
             bash -euo pipefail "$1" || { [ $? -eq 1 ] && grep -qE 'run\.sh|ulplab (run|sweep|claims)' "$1"; } ;;
@@ -170,7 +175,9 @@ for document in "$@"; do
     for block in "$folder"/blocks/*; do
         [ -e "$block" ] || continue
         case $block in
-            *.sh | *.cpp | *.command)
+            *.python)
+                [ -n "$python" ] || { printed=; continue; } ;;&
+            *.sh | *.cpp | *.command | *.python)
                 blocks=$((blocks + 1))
                 printed="$block.printed"
                 if ! (cd "$folder/here" && run_block "$block") >"$printed" 2>&1; then

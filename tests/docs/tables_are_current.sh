@@ -8,13 +8,14 @@ trap 'rm -rf "$work"' EXIT
 
 "$source_folder/docs/update.sh" "$ulplab" "$work"
 stale=0
-for file in README.md docs/hardware.md docs/reference/{formats,models,commands,claims,trainings}.md; do
+for file in docs/experiments.md docs/hardware.md docs/reference/{formats,models,commands,claims,trainings}.md; do
     cmp -s "$work/$file" "$source_folder/$file" && continue
     diff "$source_folder/$file" "$work/$file" | head -5 >&2
     echo "$file is stale; run docs/update.sh" >&2
     stale=1
 done
-[ "$(grep -m1 '^## ' "$source_folder/CHANGELOG.md")" = "## $version" ] || {
+[ "$(grep '^## ' "$source_folder/CHANGELOG.md" | sed '1{/ (unreleased)$/d}' | head -n 1)" = "## $version" ] ||
+    grep -qxF "## $version (unreleased)" "$source_folder/CHANGELOG.md" || {
     echo "CHANGELOG.md does not begin with version $version, which CMakeLists.txt names" >&2
     stale=1
 }

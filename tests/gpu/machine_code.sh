@@ -56,7 +56,7 @@ if python3 "$root/gpu/machine_code.py" "$work/known.cubin" known_lop3 | grep -qE
     exit 1
 fi
 
-# A path around a loop once is the loop; one that leaves it at its end, and goes on to the kernel's, is longer.
+# A path around a loop once is the loop; one that leaves it at its end, and continues to the kernel's, is longer.
 loop=$(python3 "$root/gpu/machine_code.py" "$work/known.cubin" known_lop3 | sed -n 's/^loop \([0-9a-f]*\) to \([0-9a-f]*\):.*/\1 \2/p' | head -n 1)
 read -r first last <<< "$loop"
 path() { python3 "$root/gpu/machine_code.py" "$work/known.cubin" known_lop3 --path "$@" | sed -n 's/.*: \([0-9]*\) instructions: .*/\1/p'; }

@@ -68,7 +68,7 @@ TEST_CASE("bit patterns hold a quarter zeros and some infinities and NaNs") {
     CHECK(make_tiles(instruction_by_name("mma.m16n8k8.tf32.fp32"), InputClass::bits, 1, 1).a.get(0, 0) != 0);
 }
 
-TEST_CASE("FP4 stands in the middle of its byte, nothing around it, scales keep to their class") {
+TEST_CASE("FP4 is in the middle of its byte, nothing around it, scales keep to their class") {
     for (const InputClass input_class : input_classes) {
         const HostProduct p = make_tiles(instruction_by_name("mma.m16n8k32.mxf8f6f4.e2m1.fp32"), input_class, 1, 4);
         std::uint64_t seen = 0;

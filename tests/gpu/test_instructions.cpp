@@ -164,7 +164,7 @@ TEST_CASE("a kernel that does not end is given up after a limit, with a sentence
     int asked = 0;
     CHECK(wait_for([&] { return ++asked == 1100; }, 60));
     CHECK(still_running("mma.m16n8k16.fp16.fp32", 120) ==
-          "mma.m16n8k16.fp16.fp32 has not ended after 120 s and is given up; what was found till then is kept in "
+          "mma.m16n8k16.fp16.fp32 has not ended after 120 s and is given up; what was found until then is kept in "
           "--out; see "
           "with nvidia-smi whether others use the GPU, and run compute-sanitizer if not");
 }

@@ -269,7 +269,7 @@ TEST_CASE("predictions hold on the library that they were made for, and survive 
     CHECK(found.groups.count("D sampled") == 0);
     CHECK_FALSE(found.stopped);
     CHECK(judged(*library, back, 3).stopped);
-    // A GPU whose memory is full at a row keeps the verdicts before it, goes on behind it, and comes back to it.
+    // A GPU whose memory is full at a row keeps the verdicts before it, continues behind it, and comes back to it.
     const auto small = open_software_library(90, StandInFault::none, library_workspace + 300'000);
     Judgement kept;
     CHECK_THROWS_WITH_AS(judge(*small, back, kept, [] { return true; }), doctest::Contains("close other programs"),

@@ -433,8 +433,8 @@ std::vector<OptionMutant> broken_options() {
              multiply, [](Bits, Bits, Bits, C, A) { return true; }, without(flag::underflow))},
         {"what rounds up to a normal number is not flushed", outputs, multiply,
          in_context(multiply, [](Context& c) { c.tininess = Tininess::before_rounding; })},
-        {"rounding by chance", chance, add, in_context(add, [](Context& c) { c.rounding = Rounding::nearest_even; })},
-        {"rounding by chance, sometimes up", chance, divide,
+        {"stochastic rounding", chance, add, in_context(add, [](Context& c) { c.rounding = Rounding::nearest_even; })},
+        {"stochastic rounding, sometimes up", chance, divide,
          in_context(divide, [](Context& c) { c.rounding = Rounding::toward_zero; })},
         {"every random bit counts", chance, multiply, in_context(multiply, [](Context& c) { c.random &= ~1ULL; })},
         {"as many random bits as asked for", chance, square_root,
@@ -489,7 +489,7 @@ TEST_CASE("every broken rule of the special values and flags is found out") {
     }
 }
 
-TEST_CASE("every broken rule of saturation, flushing and rounding by chance is found out") {
+TEST_CASE("every broken rule of saturation, flushing and stochastic rounding is found out") {
     for (const OptionMutant& mutant : broken_options()) {
         INFO("broken: " << mutant.broken_rule);
         const Mismatches of_library = check(mutant.operation, mutant.operation.under_test, mutant.options);

@@ -18,7 +18,7 @@ std::int64_t units(std::uint16_t x) {
 std::uint16_t rounded(std::int64_t value) {
     const std::uint16_t sign = value < 0 ? 0x8000 : 0;
     const std::int64_t magnitude = value < 0 ? -value : value;
-    int cut = 0;  // so many bits of it do not fit
+    int cut = 0;  // that many bits of it do not fit
     while (magnitude >> cut >= 2048) ++cut;
     std::int64_t kept = magnitude >> cut;
     const std::int64_t rest = magnitude - (kept << cut);

@@ -39,7 +39,7 @@ inline Word bits(float value) {
     return word;
 }
 
-/// 'h' the bits of a half, 's' of a single, 'i' an integer; what stands in parentheses, or else the last letter,
+/// 'h' the bits of a half, 's' of a single, 'i' an integer; what is in parentheses, or else the last letter,
 /// repeats.
 inline char letter_at(const std::string& notation, std::size_t index) {
     const std::size_t open = notation.find('(');

@@ -66,11 +66,11 @@ class Order(NamedTuple):
     """In which order a kernel adds the products (softfloat/matrix_units/product.hpp).
 
     split_k        pieces of k, each summed from zero (the first from c); their sums are added in ascending order in fp32
-    piece_k        > 0: pieces of so many k, the last one the rest, in place of split_k equal ones
-    slice_k        > 0: the pieces take turns, so many k each
+    piece_k        > 0: pieces of that many k, the last one the rest, in place of split_k equal ones
+    slice_k        > 0: the pieces take turns, that many k each
     tile_k         > 0: a piece begins with its remainder modulo tile_k (CUTLASS's kernels for Ampere)
     narrow_sums    the pieces' sums are added in the accumulator's format
-    promote_every  > 0: after so many k the running sum goes into an fp32 accumulator (FP8 products: 128)
+    promote_every  > 0: after that many k the running sum goes into an fp32 accumulator (FP8 products: 128)
     """
 
     split_k: int = 1

@@ -105,7 +105,7 @@ def _text_of(net):
 
 @contextlib.contextmanager
 def _as_files(**given):
-    """Names of files with these arrays; messages then name the arguments in the place of files and options."""
+    """Names of files with these arrays; messages then name the arguments instead of files and options."""
     with tempfile.TemporaryDirectory() as folder:
         files = {}
         for name, value in given.items():

@@ -21,7 +21,7 @@ class RandomFractions {
                    4 * left_over_);
         blocks_ = Blocks(plan, plan.block + 1);
     }
-    /// Goes on to the next group.
+    /// Continues with the next group.
     void advance() {
         if (left_over_ != 0) copy_bytes(first(), first() + 4 * group, 4 * left_over_);
         blocks_.next(words_ + 1);

@@ -24,7 +24,7 @@ struct FunctionEnd {
 /// It is certain of that where the words from word - margin to word + margin round to the same value; only rounding to
 /// nearest has boundaries between numbers, the others have them at the numbers.
 struct FunctionPlan {
-    std::uint64_t dropped;        // ones in the place of the dropped bits
+    std::uint64_t dropped;        // ones instead of the dropped bits
     std::uint64_t push_positive;  // what is added before the bits are dropped: nothing, half or all of them
     std::uint64_t push_changes;   // the bits in which that differs for negative results
     std::uint64_t odd;            // the last kept bit, for rounding to odd

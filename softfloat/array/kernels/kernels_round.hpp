@@ -204,7 +204,7 @@ typename Vec::Int encode_word(const PlanOf<Vec>& plan, typename Vec::Int x) {
     return Vec::bit_or(code, sign_bit);
 }
 
-/// Where rounded words go: to words of the container, or to storage words of so many bytes.
+/// Where rounded words go: to words of the container, or to storage words of that many bytes.
 template <class Vec, KernelRange>
 struct ToContainer {
     static constexpr std::size_t size = sizeof(typename Vec::Word);
@@ -239,7 +239,7 @@ struct To8 {
 inline void copy_bytes(void* to, const void* from, std::size_t count) { __builtin_memcpy(to, from, count); }
 
 /// Asks for the cache lines of a later turn. Where memory is the limit this is worth a third of the time: the processor
-/// looks ahead by itself, but not far enough past so many instructions.
+/// looks ahead by itself, but not far enough past that many instructions.
 template <class Vec>
 void fetch_ahead(const unsigned char* p) {
     // An address beyond the array is no pointer, but may be asked for.

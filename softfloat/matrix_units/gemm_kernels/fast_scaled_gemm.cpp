@@ -120,8 +120,8 @@ void run_fused_panel(const Run& run, const Stretch& stretch, const PackedStretch
     }
 }
 
-/// The columns are packed again for each part of so many rows and the rows for each of so many panels, which is cheap
-/// beside multiplying them; what lies between keeps little memory.
+/// The columns are packed again for each part of that many rows and the rows for each of that many panels, which is
+/// cheap beside multiplying them; what lies between keeps little memory.
 constexpr std::int64_t rows_of_part = 256;
 constexpr std::int64_t panels_of_part = 4;
 static_assert(rows_of_part % rows_per_tile == 0);

@@ -30,7 +30,7 @@ typename V::Int encode(const Grid& grid, float* values, Refused<V>& refused) {
     V::store(values, bits);
     const auto magnitude = V::bit_and(bits, V::set(0x7FFFFFFF));
     refused.signs = V::bit_or(refused.signs, V::sub(V::set(static_cast<std::int32_t>(grid.max_finite)), magnitude));
-    // In a sum with 2^23 of the smallest subnormal, a number up to that loses what is no multiple of it.
+    // In a sum with 2^23 of the smallest subnormal, a number up to that loses what is not a multiple of it.
     const auto small = V::min(magnitude, V::as_int(V::set_float(grid.all_steps)));
     const auto cut = V::sub(V::add(V::as_float(small), V::set_float(grid.all_steps)), V::set_float(grid.all_steps));
     const auto dropped = V::bit_and(magnitude, V::set(static_cast<std::int32_t>(grid.dropped_bits)));

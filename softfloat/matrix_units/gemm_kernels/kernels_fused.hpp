@@ -177,8 +177,8 @@ template <class V>
     return total;
 }
 
-/// So many aligned products fit an int32: their significands have at most 11 bits. With c or another 16 of them the sum
-/// may not; with fewer than 16 and c it does.
+/// That many aligned products fit an int32: their significands have at most 11 bits. With c or another 16 of them the
+/// sum may not; with fewer than 16 and c it does.
 inline constexpr int most_products = 16;
 
 /// R rows' groups: c <- sum of the group's products and c, for N vectors of columns. G: products in a group, all

@@ -48,7 +48,7 @@ template <class V, class Exponents, int N, int first, int step>
     return sum;
 }
 
-/// 2^(exponent + more) as an fp32 word, the exponent in the place of fp32's; from 2^(more - 80) down that, where the
+/// 2^(exponent + more) as an fp32 word, the exponent in fp32's place; from 2^(more - 80) down that, where the
 /// floor of what it multiplies is the same: units are below 2^31.
 template <class V>
 [[gnu::always_inline]] inline typename V::Int power(typename V::Int exponent, int more) {

@@ -66,7 +66,7 @@ void reorder_panel(const KOrder& order, const MatrixView& b, float* to, std::int
     }
 }
 
-/// The bytes of so many numbers in whole cache lines.
+/// The bytes of that many numbers in whole cache lines.
 template <class T>
 std::size_t lines_of(std::int64_t count) {
     return (static_cast<std::size_t>(count) * sizeof(T) + cache_line - 1) / cache_line * cache_line;

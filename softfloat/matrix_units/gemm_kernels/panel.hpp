@@ -2,9 +2,9 @@
 // does with them. Each kernel file is compiled for its own instruction set, so nothing here is more than plain data.
 //
 // The columns of B come in panels of 4 vectors. A product a * b is exact as an fp32 number; what decides where it is
-// cut is the sum of the exponents of a and b. Those sums are small integers, so they are kept apart from the values, in
-// one byte each (formats with the exponents of fp16 or fewer) or in 16 bits (those of fp32), 4 columns to a 32-bit
-// lane:
+// cut is the sum of the exponents of a and b. Those sums are small integers, so they are kept separately from the
+// values, in one byte each (formats with the exponents of fp16 or fewer) or in 16 bits (those of fp32), 4 columns to a
+// 32-bit lane:
 //
 //     byte codes, lane l:   | v=3 | v=2 | v=1 | v=0 |       column v * lanes + l of the panel
 //     word codes, lane l:   |    v=1    |    v=0    |  and  |    v=3    |    v=2    |
@@ -18,7 +18,7 @@ namespace ulp::gemm_kernels {
 inline constexpr int vectors_per_panel = 4;
 inline constexpr std::int64_t rows_per_tile = 32;  // packed together; with a panel's group in the first-level cache
 
-/// The vectors that a kernel computes for so many columns of a panel: 1, 2 or all.
+/// The vectors that a kernel computes for that many columns of a panel: 1, 2 or all.
 constexpr int vectors_computed(std::int64_t cols, int lanes) {
     return cols <= lanes ? 1 : cols <= 2 * lanes ? 2 : vectors_per_panel;
 }

@@ -140,7 +140,8 @@ WrongResults wrong_with(const std::vector<std::uint32_t>& in) {
     return wrong;
 }
 
-/// fp32 numbers whose exponential, as a double, lies within so many of the double's last places of a midpoint of fp32.
+/// fp32 numbers whose exponential, as a double, lies within that many of the double's last places of a midpoint of
+/// fp32.
 Words near_midpoints(std::size_t count, std::uint64_t within) {
     Words words;
     for (std::uint32_t word = 0x3D000001; words.size() < count; ++word) {

@@ -10,7 +10,7 @@ namespace ulp::test {
 
 using Rational = boost::multiprecision::cpp_rational;
 
-/// A grid of numbers to round to: so many significant bits, the exponent of the smallest normal number, the largest.
+/// A grid of numbers to round to: that many significant bits, the exponent of the smallest normal number, the largest.
 struct Grid {
     int precision;
     int emin;

@@ -260,7 +260,7 @@ TEST_CASE("Hadamard transforms are the product with Sylvester's matrix under Tra
         const Numbers expected = hadamard(exact(x.data() + first, 16), te);
         for (std::size_t i = 0; i < 16; ++i) CHECK(test::exact(y[first + i]) == expected[i] / 4);
     }
-    // The row quantises what the transform gives; a k that is no multiple of 16 is filled up with zeros.
+    // The row quantises what the transform gives; a k that is not a multiple of 16 is filled up with zeros.
     CHECK(quantized(how, x, 4).numbers == quantized(quantization_by_name("nvfp4"), y, 4).numbers);
     CHECK(quantized(how, std::vector<float>(20, 1.0F), 1).k == 32);
     // Signs of a stream: both operands of a product have the same, other steps others.
