@@ -33,7 +33,8 @@ struct OffGrid {
 /// Whether fp32 holds every number of the format.
 bool fits_fp32(const FloatFormat& format);
 
-/// The place of the first word that has bits above the format's, as two codes of a 4-bit format packed into a byte have.
+/// The place of the first word that has bits above the format's, as two codes of a 4-bit format packed into a byte
+/// have.
 std::optional<std::int64_t> first_beyond(const Words& words);
 
 /// to[i] = the number of words[i], exact where fp32 holds the format's numbers; those of fp64 are rounded. NaNs keep

@@ -21,6 +21,7 @@ PYBIND11_MODULE(_core, module) {
     ulp::python::add_products(module);
     ulp::python::add_analysis(module);
     ulp::python::add_laboratory(module);
+    ulp::python::add_recordings(module);
     ulp::python::add_emulation(module);
     ulp::python::add_nets(module);
 }
