@@ -25,9 +25,7 @@ Command list_command();
 Command manual_command();
 Command matmul_command();
 Command models_command();
-Command probe_table_command();
 Command quantize_command();
-Command recipes_command();
 Command report_command();
 Command run_command();
 Command search_command();
@@ -61,13 +59,11 @@ std::span<const Command> commands() {
         matmul_command(),
         explain_command(),
         bound_command(),
-        probe_table_command(),
         discover_command(),
         bench_command(),
         gpu_command(),
         compare_command(),
         train_command(),
-        recipes_command(),
         diagnose_command(),
         search_command(),
         digests_command(),
