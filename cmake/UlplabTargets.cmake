@@ -57,6 +57,16 @@ endfunction()
 set(ULPLAB_STANDARD_HEADERS <algorithm> <array> <bit> <cmath> <filesystem> <functional> <map> <memory> <optional> <set>
   <span> <stdexcept> <string> <vector>)
 
+# ulplab_sources(RESULT FOLDER... [EXCEPT FILE...]): the .cpp files of these folders of the present one, without those of folders
+# inside. A new source is found by itself.
+function(ulplab_sources result)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "EXCEPT")
+  list(TRANSFORM ARG_UNPARSED_ARGUMENTS APPEND /*.cpp)
+  file(GLOB sources RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS ${ARG_UNPARSED_ARGUMENTS})
+  list(REMOVE_ITEM sources "" ${ARG_EXCEPT})
+  set(${result} ${sources} PARENT_SCOPE)
+endfunction()
+
 # ulplab_library(NAME [PARTS NAME...] SOURCES ... LINK ...): the static library ulplab_NAME, also called ulplab::NAME.
 # Headers are included from the root of the project ("softfloat/round.hpp").
 function(ulplab_library name)
@@ -144,7 +154,9 @@ function(ulplab_test name)
   set_target_properties(test_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   target_link_libraries(test_${name} PRIVATE ulplab_test_main ${ARG_LINK} ulplab_options)
   target_compile_options(test_${name} PRIVATE ${ULPLAB_TEST_OPTIMISATION})
-  if("${ARG_LINK}" MATCHES "ulplab::(engine|gpu|experiments)")
+  if("${ARG_LINK}" MATCHES "ulplab::engine_fp64")
+    # Precompiled headers are those of the other mode.
+  elseif("${ARG_LINK}" MATCHES "ulplab::(engine|gpu|experiments)")
     target_precompile_headers(test_${name} REUSE_FROM ulplab_engine_test_headers)
   else()
     target_precompile_headers(test_${name} REUSE_FROM ulplab_test_main)
