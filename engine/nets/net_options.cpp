@@ -179,18 +179,6 @@ std::vector<std::pair<std::string, std::string>> words_of(const NetOptions& o, c
     return words;
 }
 
-NetOptions net_options_of(const std::vector<std::pair<std::string, std::string>>& words) {
-    NetOptions options;
-    OptionParser parser("", "trace");
-    declare_net(parser, options);
-    declare_arithmetic(parser, options);
-    declare_backend(parser, options);
-    std::vector<std::string> arguments;
-    for (const auto& [name, value] : words) arguments.push_back(name + "=" + value);
-    (void)parser.parse(arguments);
-    return options;
-}
-
 namespace {
 
 /// The model, before a net asks it for parameters.

@@ -55,8 +55,6 @@ std::string backend_for(const NetOptions& options, const Recipe& recipe);
 /// The options that make a training again, as `ulplab train` takes them: {"--net", "mlp"}, {"--recipe", "bf16"}, ...
 /// `unit` is what multiplies where the options leave it open.
 std::vector<std::pair<std::string, std::string>> words_of(const NetOptions& options, const std::string& unit);
-/// The way back. Throws UsageError for an option that is not one of a training.
-NetOptions net_options_of(const std::vector<std::pair<std::string, std::string>>& words);
 
 /// A net and what it is trained on.
 struct NetTraining {

@@ -83,4 +83,16 @@ Recipe announced_recipe(const NetOptions& options) {
     return recipe_of(options);
 }
 
+NetOptions net_options_of(const std::vector<std::pair<std::string, std::string>>& words) {
+    NetOptions options;
+    OptionParser parser("", "trace");
+    declare_net(parser, options);
+    declare_arithmetic(parser, options);
+    declare_backend(parser, options);
+    std::vector<std::string> arguments;
+    for (const auto& [name, value] : words) arguments.push_back(name + "=" + value);
+    (void)parser.parse(arguments);
+    return options;
+}
+
 }  // namespace ulp

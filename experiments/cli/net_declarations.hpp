@@ -27,5 +27,7 @@ std::string names_of(const Rows& rows, const Name& name_of_row) {
 }
 /// The recipe of the options; prints the level's table where there is one.
 Recipe announced_recipe(const NetOptions& options);
+/// The way back. Throws UsageError for an option that is not one of a training.
+NetOptions net_options_of(const std::vector<std::pair<std::string, std::string>>& words);
 
 }  // namespace ulp

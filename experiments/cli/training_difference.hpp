@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "engine/nets/net_options.hpp"
 #include "engine/products/matmul.hpp"
+#include "experiments/cli/net_declarations.hpp"
 
 namespace ulp {
 
