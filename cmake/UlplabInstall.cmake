@@ -52,17 +52,18 @@ function(ulplab_shared_library name)
   endforeach()
 endfunction()
 
-# ulplab_install_pc(NAME LIBRARY SUMMARY REQUIRES LIBS): the pkg-config file ulplab-NAME.pc.
+# ulplab_install_pc(NAME LIBRARY SUMMARY REQUIRES LIBS [CFLAGS]): the pkg-config file ulplab-NAME.pc.
 function(ulplab_install_pc PC_NAME PC_LIBRARY PC_SUMMARY PC_REQUIRES PC_LIBS)
+  set(PC_CFLAGS ${ARGN})
   configure_file(${PROJECT_SOURCE_DIR}/cmake/ulplab.pc.in ${PROJECT_BINARY_DIR}/ulplab-${PC_NAME}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/ulplab-${PC_NAME}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
 endfunction()
 
-# ulplab_install_library(NAME SUMMARY TEXT [PC_REQUIRES TEXT] [PC_LIBS TEXT] [SHARED] [PC_SHARED_REQUIRES TEXT]): installs
-# ulplab_NAME, the public headers of the folder NAME, and NAME's CMake targets and pkg-config file; with SHARED the shared
-# library beside it, ulplab::NAME_shared and ulplab-NAME-shared.
+# ulplab_install_library(NAME SUMMARY TEXT [PC_REQUIRES TEXT] [PC_LIBS TEXT] [SHARED] [PC_SHARED_REQUIRES TEXT] [ALSO
+# NAME2]): installs ulplab_NAME, the public headers of the folder NAME, and NAME's CMake targets and pkg-config file; with
+# SHARED the shared library beside it, ulplab::NAME_shared and ulplab-NAME-shared; with ALSO the static library NAME2.
 function(ulplab_install_library name)
-  cmake_parse_arguments(ARG "SHARED" "SUMMARY;PC_REQUIRES;PC_LIBS;PC_SHARED_REQUIRES" "" ${ARGN})
+  cmake_parse_arguments(ARG "SHARED" "SUMMARY;PC_REQUIRES;PC_LIBS;PC_SHARED_REQUIRES;ALSO" "" ${ARGN})
   set(target ulplab_${name})
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
     ${PROJECT_SOURCE_DIR}/${name}/*.hpp ${PROJECT_SOURCE_DIR}/${name}/*.h)
@@ -87,6 +88,9 @@ function(ulplab_install_library name)
     ulplab_shared_library(${name})
     list(APPEND targets ${target}_shared)
     ulplab_install_pc(${name}-shared -lulplab_${name} "${ARG_SUMMARY} (shared library)" "${ARG_PC_SHARED_REQUIRES}" "")
+  endif()
+  if(ARG_ALSO)
+    list(APPEND targets ulplab_${ARG_ALSO})
   endif()
   # By file name: -l would find the shared library first.
   ulplab_install_pc(${name} -l:libulplab_${name}.a "${ARG_SUMMARY}" "${ARG_PC_REQUIRES}" "${ARG_PC_LIBS}")

@@ -9,6 +9,7 @@
 #include "engine/recipes/levels.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/training/images.hpp"
+#include "experiments/shared/chain_rule.hpp"
 #include "experiments/shared/matrix_units.hpp"
 #include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
@@ -247,40 +248,8 @@ void claim_autocast(const RunContext& context, Result& result) {
             equal("fp32 fp32 fp32", sequence(recipe_by_name("fp32"))).at("without"));
 }
 
-/// The notebook's chain rule of two layers, multiplied out in fp64, beside the tape's gradients.
 void claim_chain_rule(const RunContext& context, Result& result) {
-    const Engine engine("fp64", "soft:ieee");
-    Random random(context.seed, "chain rule");
-    const auto draw = [&random](Shape shape) {
-        BasicTensor<double> t(std::move(shape));
-        for (double& x : t.values()) x = random.uniform(-1, 1);
-        return t;
-    };
-    constexpr Index n = 4;
-    const BasicTensor<double> x = draw({1, n});
-    const BasicTensor<double> target = draw({1, n});
-    BasicTape<double> tape(engine);
-    const BasicVar<double> w1 = tape.leaf(draw({n, n}));
-    const BasicVar<double> w2 = tape.leaf(draw({n, n}));
-    const BasicVar<double> a1 = ulp::tanh(linear(tape.constant(x), w1, tape.constant(BasicTensor<double>({n}))));
-    const BasicVar<double> a2 = linear(a1, w2, tape.constant(BasicTensor<double>({n})));
-    tape.backward(mse(a2, target));
-    double worst = 0;
-    for (Index j = 0; j < n; ++j) {
-        const double da2 = 2 * (a2.value()[j] - target[j]) / n;
-        for (Index i = 0; i < n; ++i) {
-            worst = std::max(worst, std::fabs(da2 * a1.value()[i] - w2.gradient()[j * n + i]));
-        }
-    }
-    for (Index j = 0; j < n; ++j) {
-        double da1 = 0;
-        for (Index k = 0; k < n; ++k) da1 += 2 * (a2.value()[k] - target[k]) / n * w2.value()[k * n + j];
-        const double slope = has_control(context, "no_tanh") ? 1 : 1 - a1.value()[j] * a1.value()[j];
-        const double dz1 = da1 * slope;
-        for (Index i = 0; i < n; ++i) {
-            worst = std::max(worst, std::fabs(dz1 * x[i] - w1.gradient()[j * n + i]));
-        }
-    }
+    const double worst = chain_rule_error(context.seed, !has_control(context, "no_tanh"));
     result.measured("chain_rule",
                     cite(sources::notebook, "2-level NN: dL/dW2 = dL/da2 da2/dW2, dL/dW1 = dL/da1 da1/dW1"),
                     "The two layers' chain rule multiplied out in fp64 gives the tape's gradients (orders of sums "

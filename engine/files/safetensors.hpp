@@ -11,6 +11,7 @@
 
 namespace ulp {
 
+inline namespace ULPLAB_MODE {
 struct Safetensors {
     std::map<std::string, Tensor> tensors;  // by their format; written as F32 where the file format has none for it
     std::map<std::string, std::string> metadata;
@@ -19,6 +20,7 @@ struct Safetensors {
     /// The tensor of that name. Throws DataError with the reason, naming `file`: it was skipped, or there is none.
     [[nodiscard]] const Tensor& tensor(const std::filesystem::path& file, const std::string& name) const;
 };
+}  // namespace ULPLAB_MODE
 
 /// Writes to a temporary name beside `file`, syncs, and renames: a reader sees the old file or the new one, never a
 /// part. Throws DataError.

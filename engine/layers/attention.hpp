@@ -8,7 +8,7 @@
 
 #include "engine/layers/layers.hpp"
 
-namespace ulp {
+namespace ulp::inline ULPLAB_MODE {
 
 /// Where the logits are scaled, and what is normalised first.
 struct AttentionOptions {
@@ -19,17 +19,15 @@ struct AttentionOptions {
     bool normalised = false;
 };
 
-template <class Real>
-struct BasicMultiHeadAttention {
+struct MultiHeadAttention {
     std::string name;
     Index heads;
     AttentionOptions options;
-    BasicLinear<Real> in_proj;                          // (3 width, width): queries, keys, values
-    BasicLinear<Real> out_proj;                         // (width, width)
-    std::vector<BasicLayerNorm<Real>> query_key_norms;  // of the queries and of the keys, or none
+    Linear in_proj;                          // (3 width, width): queries, keys, values
+    Linear out_proj;                         // (width, width)
+    std::vector<LayerNorm> query_key_norms;  // of the queries and of the keys, or none
 
-    BasicMultiHeadAttention(BasicModel<Real>& model, std::string layer_name, Index width, Index head_count,
-                            AttentionOptions how = {})
+    MultiHeadAttention(Model& model, std::string layer_name, Index width, Index head_count, AttentionOptions how = {})
         : name(std::move(layer_name)),
           heads(head_count),
           options(how),
@@ -45,8 +43,7 @@ struct BasicMultiHeadAttention {
 
     /// Causal: no place looks at later ones. Scores are softmax(q k^T / sqrt(head width) + penalty); the penalty
     /// (batch * heads, time, time), where there is one, keeps places such as padding from being looked at.
-    BasicVar<Real> operator()(BasicVar<Real> x, bool causal,
-                              const std::optional<BasicVar<Real>>& penalty = std::nullopt) const {
+    Var operator()(Var x, bool causal, const std::optional<Var>& penalty = std::nullopt) const {
         return out_proj(heads_over(in_proj(x), x.dim(2), causal, penalty));
     }
 
@@ -54,51 +51,49 @@ struct BasicMultiHeadAttention {
     /// What lies between the projections: (batch, time, 3 width) -> (batch, time, width). Operations are named after
     /// their part: "attention/queries/scale" (or "attention/scores/scale"), "attention/scores/matmul",
     /// "attention/probabilities/softmax", "attention/mix/matmul".
-    BasicVar<Real> heads_over(BasicVar<Real> projected, Index width, bool causal,
-                              const std::optional<BasicVar<Real>>& penalty) const {
+    Var heads_over(Var projected, Index width, bool causal, const std::optional<Var>& penalty) const {
         const auto part = [&](const char* what, const auto& f) {
-            const typename BasicTape<Real>::Scope scope(*projected.tape, name + "/" + what);
+            const Tape::Scope scope(*projected.tape, name + "/" + what);
             return f();
         };
         const double factor = 1 / std::sqrt(static_cast<double>(width / heads));
         const auto projection = [&](const char* what, Index start) {
             return part(what, [&] { return heads_of(slice(projected, 2, start, width)); });
         };
-        BasicVar<Real> q = projection("queries", 0);
+        Var q = projection("queries", 0);
         if (options.normalised) q = query_key_norms[0](q);
         if (!options.scale_scores) q = part("queries", [&] { return scaled(q, factor); });
-        BasicVar<Real> k = projection("keys", width);
+        Var k = projection("keys", width);
         if (options.normalised) k = query_key_norms[1](k);
-        const BasicVar<Real> v = projection("values", 2 * width);
-        const BasicVar<Real> scores = part("scores", [&] {
-            BasicVar<Real> s = matmul(q, k, true);
+        const Var v = projection("values", 2 * width);
+        const Var scores = part("scores", [&] {
+            Var s = matmul(q, k, true);
             if (options.scale_scores) s = scaled(s, factor);
             if (penalty) s = add(s, *penalty);
             return causal ? causal_mask(s) : s;
         });
-        const BasicVar<Real> p = part("probabilities", [&] { return softmax(scores); });
+        const Var p = part("probabilities", [&] { return softmax(scores); });
         return part("mix", [&] {
             // (batch * heads, time, head width) back to (batch, time, width)
             const Index batch = projected.dim(0);
             const Index time = projected.dim(1);
-            const BasicVar<Real> split = reshape(matmul(p, v), {batch, heads, time, width / heads});
+            const Var split = reshape(matmul(p, v), {batch, heads, time, width / heads});
             return reshape(permute(split, {0, 2, 1, 3}), {batch, time, width});
         });
     }
 
     /// (batch, time, width) -> (batch * heads, time, head width)
-    BasicVar<Real> heads_of(BasicVar<Real> x) const {
+    Var heads_of(Var x) const {
         const Index each = x.dim(2) / heads;
-        const BasicVar<Real> split = permute(reshape(x, {x.dim(0), x.dim(1), heads, each}), {0, 2, 1, 3});
+        const Var split = permute(reshape(x, {x.dim(0), x.dim(1), heads, each}), {0, 2, 1, 3});
         return reshape(split, {x.dim(0) * heads, x.dim(1), each});
     }
 };
-using MultiHeadAttention = BasicMultiHeadAttention<float>;
 
 /// x + f(x).
-template <class Real, class Function>
-BasicVar<Real> residual(BasicVar<Real> x, const Function& f) {
+template <class Function>
+Var residual(Var x, const Function& f) {
     return add(x, f(x));
 }
 
-}  // namespace ulp
+}  // namespace ulp::inline ULPLAB_MODE

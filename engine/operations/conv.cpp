@@ -15,7 +15,7 @@
 #include "engine/tape/scaled_matmul.hpp"
 #include "engine/tensor/parallel.hpp"
 
-namespace ulp {
+namespace ulp::inline ULPLAB_MODE {
 namespace {
 
 using Gradient = ProductPurpose::Gradient;
@@ -36,18 +36,14 @@ Index extent_out(Index in, Index kernel, Index stride, Index padding, Index dila
     return in + 2 * padding < span ? 0 : (in + 2 * padding - span) / stride + 1;
 }
 
-template <class Real>
-[[noreturn]] void refuse(const char* name, const BasicTensor<Real>& x, const BasicTensor<Real>& w,
-                         const BasicTensor<Real>& b) {
+[[noreturn]] void refuse(const char* name, const Tensor& x, const Tensor& w, const Tensor& b) {
     throw std::invalid_argument(fmt::format("{}: x {} does not fit weight {} and bias {} with these options", name,
                                             text_of(x.shape()), text_of(w.shape()), text_of(b.shape())));
 }
 
 bool sensible(const ConvOptions& o) { return o.stride >= 1 && o.padding >= 0 && o.dilation >= 1 && o.groups >= 1; }
 
-template <class Real>
-Geometry conv_geometry(const BasicTensor<Real>& x, const BasicTensor<Real>& w, const BasicTensor<Real>& b,
-                       const ConvOptions& o) {
+Geometry conv_geometry(const Tensor& x, const Tensor& w, const Tensor& b, const ConvOptions& o) {
     if (x.rank() != 4 || w.rank() != 4 || b.rank() != 1 || !sensible(o)) refuse("conv2d", x, w, b);
     const Geometry g{x.dim(0),
                      x.dim(1),
@@ -85,9 +81,8 @@ Index row_seen(const Geometry& g, Index oy, Index ky) {
 }
 
 /// A group's patches: patch x pixels, so that a pixel's neighbours lie beside each other as in the image.
-template <class Real>
-BasicTensor<Real> unfold(const Geometry& g, Index group, const BasicTensor<Real>& x) {
-    auto patches = BasicTensor<Real>::unset({g.patch(), g.pixels()}, x.format());
+Tensor unfold(const Geometry& g, Index group, const Tensor& x) {
+    auto patches = Tensor::unset({g.patch(), g.pixels()}, x.format());
     const Index s = g.options.stride;
     const auto fill_row = [&](Index image_row, const Reach& r, Real* to) {
         if (image_row < 0) {
@@ -125,11 +120,9 @@ BasicTensor<Real> unfold(const Geometry& g, Index group, const BasicTensor<Real>
 
 /// Adds each entry of a patch matrix (patch x pixels) to its pixel of x, each sum a step; a pixel's entries by
 /// ascending output pixel. In a row of outputs that is by descending kernel column.
-template <class Real>
-void fold(const Geometry& g, Index group, const BasicTensor<Real>& patches, const ComputeFormat& compute,
-          BasicTensor<Real>& x) {
+void fold(const Geometry& g, Index group, const Tensor& patches, const ComputeFormat& compute, Tensor& x) {
     const Index s = g.options.stride;
-    with_steps<Real>(compute, [&](const auto& steps) {
+    with_steps(compute, [&](const auto& steps) {
         const auto add_row = [&](const Real* from, const Reach& r, Real* to) {
             for (Index ox = r.first; ox < r.last; ++ox) {
                 Real& pixel = to[r.start + (ox - r.first) * s];
@@ -168,24 +161,21 @@ void each_plane(const Geometry& g, Index group, const Function& f) {
         }
     }
 }
-template <class Real>
-BasicTensor<Real> maps_of_group(const Geometry& g, Index group, const BasicTensor<Real>& y) {
-    auto maps = BasicTensor<Real>::unset({g.group_out(), g.pixels()}, y.format());
+Tensor maps_of_group(const Geometry& g, Index group, const Tensor& y) {
+    auto maps = Tensor::unset({g.group_out(), g.pixels()}, y.format());
     each_plane(g, group,
                [&](Index image, Index map, Index length) { std::copy_n(y.data() + image, length, maps.data() + map); });
     return maps;
 }
-template <class Real>
-void put_maps(const Geometry& g, Index group, const BasicTensor<Real>& maps, BasicTensor<Real>& y) {
+void put_maps(const Geometry& g, Index group, const Tensor& maps, Tensor& y) {
     each_plane(g, group,
                [&](Index image, Index map, Index length) { std::copy_n(maps.data() + map, length, y.data() + image); });
 }
 
 /// Adds its bias to each channel of (images, channels, h, w), each sum a step.
-template <class Real>
-void add_channel_bias(BasicTensor<Real>& y, const BasicTensor<Real>& bias, const ComputeFormat& compute) {
+void add_channel_bias(Tensor& y, const Tensor& bias, const ComputeFormat& compute) {
     const Index area = y.dim(2) * y.dim(3);
-    with_steps<Real>(compute, [&](const auto& s) {
+    with_steps(compute, [&](const auto& s) {
         in_parallel(y.dim(0) * y.dim(1), area, [&](Index first, Index last) {
             for (Index plane = first; plane < last; ++plane) {
                 const Real b = bias[plane % bias.size()];
@@ -197,34 +187,31 @@ void add_channel_bias(BasicTensor<Real>& y, const BasicTensor<Real>& bias, const
 }
 
 /// What the passes of a convolution and of its transpose share.
-template <class Real>
 struct ConvPass {
-    BasicTape<Real>* tape;
+    Tape* tape;
     Geometry g;
     OpPrecision precision;
     std::string label;
     const ProductRules* rules;
 
     /// A group's rows of the weight: group_out x patch.
-    [[nodiscard]] BasicMatrixView<const Real> group_weight(const Operand<Real>& w, Index group) const {
+    [[nodiscard]] BasicMatrixView<const Real> group_weight(const Operand& w, Index group) const {
         return w.matrix(g.group_out(), g.patch(), group * g.group_out() * g.patch());
     }
     /// d = a * b. Patches and maps live beside the images, and so does what the product copies.
-    void matmul_into(ProductPass pass, Gradient gradient, bool gradient_used_before, Index group,
-                     const BasicTensor<Real>& patches, const BasicTensor<Real>& maps,
-                     const BasicMatrixView<const Real>& a, const BasicMatrixView<const Real>& b,
+    void matmul_into(ProductPass pass, Gradient gradient, bool gradient_used_before, Index group, const Tensor& patches,
+                     const Tensor& maps, const BasicMatrixView<const Real>& a, const BasicMatrixView<const Real>& b,
                      const BasicMatrixView<Real>& d) const {
-        ByteCount bytes = scaled_matmul<Real>(tape->engine(), tape->run(), precision.product,
-                                              {label, pass, gradient, rules, gradient_used_before, group}, a, b, d);
+        ByteCount bytes = scaled_matmul(tape->engine(), tape->run(), precision.product,
+                                        {label, pass, gradient, rules, gradient_used_before, group}, a, b, d);
         bytes += bytes_of(patches);
         tape->note_workspace(bytes += bytes_of(maps));
     }
     /// patches -> maps of outputs, in the accumulator's format.
-    BasicTensor<Real> forward(Index group, const BasicTensor<Real>& x, const BasicTensor<Real>& w, ProductPass pass,
-                              Gradient gradient) const {
+    Tensor forward(Index group, const Tensor& x, const Tensor& w, ProductPass pass, Gradient gradient) const {
         const ProductTypes& types = precision.product;
-        const BasicTensor<Real> patches = unfold(g, group, x);
-        auto maps = BasicTensor<Real>::unset({g.group_out(), g.pixels()}, types.accumulator);
+        const Tensor patches = unfold(g, group, x);
+        auto maps = Tensor::unset({g.group_out(), g.pixels()}, types.accumulator);
         matmul_into(pass, gradient, false, group, patches, maps,
                     Operand(patches, types.input).matrix(g.patch(), g.pixels()).transposed(),
                     group_weight(Operand(w, types.b_input), group).transposed(),
@@ -232,12 +219,12 @@ struct ConvPass {
         return maps;
     }
     /// maps of outputs -> patches, folded into x.
-    void transposed(Index group, const BasicTensor<Real>& y, const BasicTensor<Real>& w, ProductPass pass,
-                    Gradient gradient, BasicTensor<Real>& x) const {
+    void transposed(Index group, const Tensor& y, const Tensor& w, ProductPass pass, Gradient gradient,
+                    Tensor& x) const {
         const ProductTypes& types = precision.product;
-        auto patches = BasicTensor<Real>::unset({g.patch(), g.pixels()}, types.accumulator);
+        auto patches = Tensor::unset({g.patch(), g.pixels()}, types.accumulator);
         {
-            const BasicTensor<Real> maps = maps_of_group(g, group, y);
+            const Tensor maps = maps_of_group(g, group, y);
             matmul_into(pass, gradient, false, group, patches, maps,
                         Operand(maps, types.input).matrix(g.group_out(), g.pixels()).transposed(),
                         group_weight(Operand(w, types.b_input), group),
@@ -247,11 +234,11 @@ struct ConvPass {
         fold(g, group, patches, precision.compute, x);
     }
     /// The gradient of a group's weight from outputs (or what stands for them) and inputs.
-    void weight_gradient(Index group, const BasicTensor<Real>& y, const BasicTensor<Real>& x, Gradient gradient,
-                         bool gradient_used_before, BasicTensor<Real>& dw) const {
+    void weight_gradient(Index group, const Tensor& y, const Tensor& x, Gradient gradient, bool gradient_used_before,
+                         Tensor& dw) const {
         const ProductTypes& types = precision.product;
-        const BasicTensor<Real> maps = maps_of_group(g, group, y);
-        const BasicTensor<Real> patches = unfold(g, group, x);
+        const Tensor maps = maps_of_group(g, group, y);
+        const Tensor patches = unfold(g, group, x);
         matmul_into(ProductPass::weight_gradient, gradient, gradient_used_before, group, patches, maps,
                     Operand(maps, types.input).matrix(g.group_out(), g.pixels()),
                     Operand(patches, types.b_input).matrix(g.patch(), g.pixels()).transposed(),
@@ -260,14 +247,13 @@ struct ConvPass {
 };
 
 /// The sum over images and pixels of each channel: images in order, pixels in order.
-template <class Real>
-BasicTensor<Real> channel_sums(const BasicTensor<Real>& dy, const ComputeFormat& compute) {
+Tensor channel_sums(const Tensor& dy, const ComputeFormat& compute) {
     const Index channels = dy.dim(1);
     const Index area = dy.dim(2) * dy.dim(3);
-    BasicTensor<Real> sums({channels});
+    Tensor sums({channels});
     // Several channels side by side, whose sums do not wait for each other.
     constexpr Index side_by_side = 8;
-    with_steps<Real>(compute, [&](const auto& s) {
+    with_steps(compute, [&](const auto& s) {
         in_parallel((channels + side_by_side - 1) / side_by_side, side_by_side * dy.dim(0) * area,
                     [&](Index first_block, Index last_block) {
                         for (Index block = first_block; block < last_block; ++block) {
@@ -293,26 +279,24 @@ BasicTensor<Real> channel_sums(const BasicTensor<Real>& dy, const ComputeFormat&
 
 }  // namespace
 
-template <class Real>
-BasicVar<Real> conv2d(BasicVar<Real> x, BasicVar<Real> weight, BasicVar<Real> bias, const ConvOptions& options) {
+Var conv2d(Var x, Var weight, Var bias, const ConvOptions& options) {
     const Geometry g = conv_geometry(x.value(), weight.value(), bias.value(), options);
-    const BasicOperation<Real> op("conv2d", {x, weight, bias});
+    const Operation op("conv2d", {x, weight, bias});
     x = op.input(0), weight = op.input(1), bias = op.input(2);
-    const ConvPass<Real> pass{&op.tape(), g, op.precision(), op.label(), op.rules()};
-    BasicTensor<Real> y;
+    const ConvPass pass{&op.tape(), g, op.precision(), op.label(), op.rules()};
+    Tensor y;
     for (Index group = 0; group < options.groups; ++group) {
-        const BasicTensor<Real> maps =
-            pass.forward(group, x.value(), weight.value(), ProductPass::forward, Gradient::none);
-        if (group == 0) y = BasicTensor<Real>::unset({g.images, g.out_channels, g.out_h, g.out_w}, maps.format());
+        const Tensor maps = pass.forward(group, x.value(), weight.value(), ProductPass::forward, Gradient::none);
+        if (group == 0) y = Tensor::unset({g.images, g.out_channels, g.out_h, g.out_w}, maps.format());
         put_maps(g, group, maps, y);
     }
     y.round_to_format(pass.precision.compute);
     add_channel_bias(y, bias.value(), pass.precision.compute);
-    BasicTape<Real>* tape = &op.tape();
-    return op.finish(std::move(y), [=](const BasicTensor<Real>& dy, const BasicTensor<Real>&) {
+    Tape* tape = &op.tape();
+    return op.finish(std::move(y), [=](const Tensor& dy, const Tensor&) {
         const ComputeFormat compute = pass.precision.compute;
         if (tape->needs_gradient(x)) {
-            BasicTensor<Real> dx(x.shape());
+            Tensor dx(x.shape());
             for (Index group = 0; group < g.options.groups; ++group) {
                 pass.transposed(group, dy, weight.value(), ProductPass::input_gradient, Gradient::a, dx);
             }
@@ -320,7 +304,7 @@ BasicVar<Real> conv2d(BasicVar<Real> x, BasicVar<Real> weight, BasicVar<Real> bi
             tape->accumulate(x, std::move(dx));
         }
         if (tape->needs_gradient(weight)) {
-            BasicTensor<Real> dw(weight.shape());
+            Tensor dw(weight.shape());
             for (Index group = 0; group < g.options.groups; ++group)
                 pass.weight_gradient(group, dy, x.value(), Gradient::a, tape->needs_gradient(x), dw);
             tape->accumulate(weight, std::move(dw));
@@ -329,9 +313,8 @@ BasicVar<Real> conv2d(BasicVar<Real> x, BasicVar<Real> weight, BasicVar<Real> bi
     });
 }
 
-template <class Real>
-BasicVar<Real> conv_transpose2d(BasicVar<Real> x, BasicVar<Real> weight, BasicVar<Real> bias, const ConvOptions& o) {
-    const BasicTensor<Real>& w = weight.value();
+Var conv_transpose2d(Var x, Var weight, Var bias, const ConvOptions& o) {
+    const Tensor& w = weight.value();
     if (x.value().rank() != 4 || w.rank() != 4 || bias.value().rank() != 1 || !sensible(o)) {
         refuse("conv_transpose2d", x.value(), w, bias.value());
     }
@@ -343,18 +326,18 @@ BasicVar<Real> conv_transpose2d(BasicVar<Real> x, BasicVar<Real> weight, BasicVa
     const bool fits =
         w.dim(0) == x.dim(1) && x.dim(1) % o.groups == 0 && bias.dim(0) == g.in_channels && made_h > 0 && made_w > 0;
     if (!fits) refuse("conv_transpose2d", x.value(), w, bias.value());
-    const BasicOperation<Real> op("conv_transpose2d", {x, weight, bias});
+    const Operation op("conv_transpose2d", {x, weight, bias});
     x = op.input(0), weight = op.input(1), bias = op.input(2);
-    const ConvPass<Real> pass{&op.tape(), g, op.precision(), op.label(), op.rules()};
+    const ConvPass pass{&op.tape(), g, op.precision(), op.label(), op.rules()};
     const ComputeFormat compute = pass.precision.compute;
-    BasicTensor<Real> y({g.images, g.in_channels, g.in_h, g.in_w});
+    Tensor y({g.images, g.in_channels, g.in_h, g.in_w});
     for (Index group = 0; group < o.groups; ++group)
         pass.transposed(group, x.value(), weight.value(), ProductPass::forward, Gradient::none, y);
     add_channel_bias(y, bias.value(), compute);
-    BasicTape<Real>* tape = &op.tape();
-    return op.finish(std::move(y), [=](const BasicTensor<Real>& dy, const BasicTensor<Real>&) {
+    Tape* tape = &op.tape();
+    return op.finish(std::move(y), [=](const Tensor& dy, const Tensor&) {
         if (tape->needs_gradient(x)) {
-            BasicTensor<Real> dx(x.shape());
+            Tensor dx(x.shape());
             for (Index group = 0; group < g.options.groups; ++group) {
                 put_maps(g, group, pass.forward(group, dy, weight.value(), ProductPass::input_gradient, Gradient::a),
                          dx);
@@ -363,7 +346,7 @@ BasicVar<Real> conv_transpose2d(BasicVar<Real> x, BasicVar<Real> weight, BasicVa
             tape->accumulate(x, std::move(dx));
         }
         if (tape->needs_gradient(weight)) {
-            BasicTensor<Real> dw(weight.shape());
+            Tensor dw(weight.shape());
             for (Index group = 0; group < g.options.groups; ++group)
                 pass.weight_gradient(group, x.value(), dy, Gradient::b, tape->needs_gradient(x), dw);
             tape->accumulate(weight, std::move(dw));
@@ -372,32 +355,23 @@ BasicVar<Real> conv_transpose2d(BasicVar<Real> x, BasicVar<Real> weight, BasicVa
     });
 }
 
-template <class Real>
-BasicVar<Real> conv1d(BasicVar<Real> x, BasicVar<Real> weight, BasicVar<Real> bias, const ConvOptions& options) {
+Var conv1d(Var x, Var weight, Var bias, const ConvOptions& options) {
     if (x.value().rank() != 3 || weight.value().rank() != 3 || options.padding < 0) {
         refuse("conv1d", x.value(), weight.value(), bias.value());
     }
     // As a convolution of images one pixel high; padding would make them higher, so it is put on before.
-    BasicVar<Real> padded = x;
+    Var padded = x;
     if (options.padding > 0) {
-        BasicTensor<Real> zeros({x.dim(0), x.dim(1), options.padding}, x.format());
-        const BasicVar<Real> side = x.tape->constant(std::move(zeros));
-        padded = concat<Real>({side, x, side}, 2);
+        Tensor zeros({x.dim(0), x.dim(1), options.padding}, x.format());
+        const Var side = x.tape->constant(std::move(zeros));
+        padded = concat({side, x, side}, 2);
     }
     ConvOptions flat = options;
     flat.padding = 0;
-    const BasicVar<Real> image = reshape(padded, {padded.dim(0), padded.dim(1), 1, padded.dim(2)});
-    const BasicVar<Real> kernel = reshape(weight, {weight.dim(0), weight.dim(1), 1, weight.dim(2)});
-    const BasicVar<Real> y = conv2d(image, kernel, bias, flat);
+    const Var image = reshape(padded, {padded.dim(0), padded.dim(1), 1, padded.dim(2)});
+    const Var kernel = reshape(weight, {weight.dim(0), weight.dim(1), 1, weight.dim(2)});
+    const Var y = conv2d(image, kernel, bias, flat);
     return reshape(y, {y.dim(0), y.dim(1), y.dim(3)});
 }
 
-#define ULP_INSTANTIATE(Real)                                                                                     \
-    template BasicVar<Real> conv2d(BasicVar<Real>, BasicVar<Real>, BasicVar<Real>, const ConvOptions&);           \
-    template BasicVar<Real> conv_transpose2d(BasicVar<Real>, BasicVar<Real>, BasicVar<Real>, const ConvOptions&); \
-    template BasicVar<Real> conv1d(BasicVar<Real>, BasicVar<Real>, BasicVar<Real>, const ConvOptions&);
-ULP_INSTANTIATE(float)
-ULP_INSTANTIATE(double)
-#undef ULP_INSTANTIATE
-
-}  // namespace ulp
+}  // namespace ulp::inline ULPLAB_MODE

@@ -10,17 +10,16 @@
 #include "engine/operations/operation.hpp"
 #include "engine/operations/ops.hpp"
 
-namespace ulp {
+namespace ulp::inline ULPLAB_MODE {
 namespace {
 
-template <class Real>
 constexpr Real impossible = -std::numeric_limits<Real>::infinity();  // log 0
 
 /// log(e^a + e^b), each step rounded.
-template <class Real, class Steps>
+template <class Steps>
 Real log_add(const Steps& s, Real a, Real b) {
     const Real high = std::max(a, b);
-    if (high == impossible<Real>) return high;
+    if (high == impossible) return high;
     return s.add(high, s.log1p(s.exp(s.sub(std::min(a, b), high))));
 }
 
@@ -43,11 +42,10 @@ struct Alignment {
 };
 
 /// The logarithm of the probability of being in state k after step t, having begun properly; log_p(t, class).
-template <class Real, class Steps, class LogProbability>
+template <class Steps, class LogProbability>
 std::vector<std::vector<Real>> forward_sums(const Steps& s, const Alignment& a, Index steps, int blank,
                                             const LogProbability& log_p) {
-    std::vector<std::vector<Real>> alpha(static_cast<std::size_t>(steps),
-                                         std::vector<Real>(a.size(), impossible<Real>));
+    std::vector<std::vector<Real>> alpha(static_cast<std::size_t>(steps), std::vector<Real>(a.size(), impossible));
     alpha[0][0] = log_p(0, a.states[0]);
     if (a.size() > 1) alpha[0][1] = log_p(0, a.states[1]);
     for (std::size_t t = 1; t < alpha.size(); ++t) {
@@ -62,11 +60,11 @@ std::vector<std::vector<Real>> forward_sums(const Steps& s, const Alignment& a, 
 }
 
 /// ... of finishing properly from state k at step t, without the probability at t itself.
-template <class Real, class Steps, class LogProbability>
+template <class Steps, class LogProbability>
 std::vector<std::vector<Real>> backward_sums(const Steps& s, const Alignment& a, Index steps, int blank,
                                              const LogProbability& log_p) {
     const std::size_t last = a.size() - 1;
-    std::vector<std::vector<Real>> beta(static_cast<std::size_t>(steps), std::vector<Real>(a.size(), impossible<Real>));
+    std::vector<std::vector<Real>> beta(static_cast<std::size_t>(steps), std::vector<Real>(a.size(), impossible));
     beta.back()[last] = 0;
     if (last > 0) beta.back()[last - 1] = 0;
     for (std::size_t t = beta.size() - 1; t-- > 0;) {
@@ -83,8 +81,7 @@ std::vector<std::vector<Real>> backward_sums(const Steps& s, const Alignment& a,
     return beta;
 }
 
-template <class Real>
-void require_sequences(const BasicTensor<Real>& x, const std::vector<CtcTarget>& targets, int blank) {
+void require_sequences(const Tensor& x, const std::vector<CtcTarget>& targets, int blank) {
     if (x.rank() != 3 || x.dim(1) != static_cast<Index>(targets.size()) || targets.empty()) {
         throw std::invalid_argument(
             fmt::format("ctc: log-probabilities {} (time, batch, classes) need one target a "
@@ -106,14 +103,14 @@ void require_sequences(const BasicTensor<Real>& x, const std::vector<CtcTarget>&
 
 /// A sequence's loss, and its gradient into `gradient` (both before weighting): -log P, and for each step and class
 /// -(sum over the class's states of e^(alpha + beta)) / P.
-template <class Real, class Steps>
-Real sequence_loss(const Steps& s, const BasicTensor<Real>& x, Index sequence, const CtcTarget& target, int blank,
-                   BasicTensor<Real>& gradient) {
+template <class Steps>
+Real sequence_loss(const Steps& s, const Tensor& x, Index sequence, const CtcTarget& target, int blank,
+                   Tensor& gradient) {
     const Alignment a(target.labels, blank);
     const auto place = [&](Index t, int label) { return (t * x.dim(1) + sequence) * x.dim(2) + label; };
     const auto log_p = [&](Index t, int label) { return x[place(t, label)]; };
-    const auto alpha = forward_sums<Real>(s, a, target.steps, blank, log_p);
-    const auto beta = backward_sums<Real>(s, a, target.steps, blank, log_p);
+    const auto alpha = forward_sums(s, a, target.steps, blank, log_p);
+    const auto beta = backward_sums(s, a, target.steps, blank, log_p);
     Real total = alpha.back()[a.size() - 1];
     if (a.size() > 1) total = log_add(s, total, alpha.back()[a.size() - 2]);
     for (std::size_t t = 0; t < alpha.size(); ++t) {
@@ -127,21 +124,19 @@ Real sequence_loss(const Steps& s, const BasicTensor<Real>& x, Index sequence, c
 
 }  // namespace
 
-template <class Real>
-BasicVar<Real> ctc(BasicVar<Real> log_probabilities, const std::vector<CtcTarget>& targets, int blank,
-                   Reduction reduction) {
+Var ctc(Var log_probabilities, const std::vector<CtcTarget>& targets, int blank, Reduction reduction) {
     require_sequences(log_probabilities.value(), targets, blank);
-    const BasicOperation<Real> op("ctc", {log_probabilities});
-    const BasicVar<Real> x = op.input(0);
+    const Operation op("ctc", {log_probabilities});
+    const Var x = op.input(0);
     const ComputeFormat compute = op.precision().compute;
-    BasicTensor<Real> gradient(x.shape());
-    BasicTensor<Real> loss(Shape{});
+    Tensor gradient(x.shape());
+    Tensor loss(Shape{});
     // The weight of a sequence in the mean: 1 / (its labels * sequences).
     const auto weight = [&](std::size_t i) {
         if (reduction == Reduction::sum) return 1.0;
         return 1.0 / static_cast<double>(std::max<std::size_t>(targets[i].labels.size(), 1) * targets.size());
     };
-    with_steps<Real>(compute, [&](const auto& s) {
+    with_steps(compute, [&](const auto& s) {
         for (std::size_t i = 0; i < targets.size(); ++i) {
             const Real own = sequence_loss(s, x.value(), static_cast<Index>(i), targets[i], blank, gradient);
             loss[0] = s.add(loss[0], s.mul(own, s.round(weight(i))));
@@ -152,18 +147,15 @@ BasicVar<Real> ctc(BasicVar<Real> log_probabilities, const std::vector<CtcTarget
             gradient[i] = s.mul(gradient[i], s.round(weight(sequence)));
         }
     });
-    BasicTape<Real>* tape = &op.tape();
-    return op.finish(std::move(loss),
-                     [=, g = std::move(gradient)](const BasicTensor<Real>& dy, const BasicTensor<Real>&) {
-                         BasicTensor<Real> dx(g.shape());
-                         with_steps<Real>(compute, [&](const auto& s) {
-                             for (Index i = 0; i < dx.size(); ++i) dx[i] = s.mul(g[i], dy[0]);
-                         });
-                         dx.set_format(compute.format);
-                         tape->accumulate(x, std::move(dx));
-                     });
+    Tape* tape = &op.tape();
+    return op.finish(std::move(loss), [=, g = std::move(gradient)](const Tensor& dy, const Tensor&) {
+        Tensor dx(g.shape());
+        with_steps(compute, [&](const auto& s) {
+            for (Index i = 0; i < dx.size(); ++i) dx[i] = s.mul(g[i], dy[0]);
+        });
+        dx.set_format(compute.format);
+        tape->accumulate(x, std::move(dx));
+    });
 }
-template Var ctc(Var, const std::vector<CtcTarget>&, int, Reduction);
-template BasicVar<double> ctc(BasicVar<double>, const std::vector<CtcTarget>&, int, Reduction);
 
-}  // namespace ulp
+}  // namespace ulp::inline ULPLAB_MODE

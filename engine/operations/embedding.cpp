@@ -6,10 +6,9 @@
 #include "engine/operations/ops.hpp"
 #include "engine/tensor/random.hpp"
 
-namespace ulp {
+namespace ulp::inline ULPLAB_MODE {
 
-template <class Real>
-BasicVar<Real> embedding(BasicVar<Real> table, const std::vector<int>& ids, Shape shape) {
+Var embedding(Var table, const std::vector<int>& ids, Shape shape) {
     if (table.value().rank() != 2 || volume(shape) != static_cast<Index>(ids.size())) {
         throw std::invalid_argument(fmt::format("embedding: {} ids do not fill {}, or the table {} is no matrix",
                                                 ids.size(), text_of(shape), text_of(table.shape())));
@@ -21,17 +20,17 @@ BasicVar<Real> embedding(BasicVar<Real> table, const std::vector<int>& ids, Shap
                 fmt::format("embedding: token {} lies outside the vocabulary of {}", id, table.dim(0)));
         }
     }
-    const BasicOperation<Real> op("embedding", {table});
+    const Operation op("embedding", {table});
     table = op.input(0);
     shape.push_back(width);
-    BasicTensor<Real> y(shape);
+    Tensor y(shape);
     Real* to = y.data();
     for (const int id : ids) to = std::copy_n(table.value().data() + id * width, width, to);
-    BasicTape<Real>* tape = &op.tape();
+    Tape* tape = &op.tape();
     const ComputeFormat compute = op.precision().compute;
-    return op.finish(std::move(y), [=](const BasicTensor<Real>& dy, const BasicTensor<Real>&) {
-        BasicTensor<Real> gradient(table.shape());
-        with_steps<Real>(compute, [&](const auto& s) {
+    return op.finish(std::move(y), [=](const Tensor& dy, const Tensor&) {
+        Tensor gradient(table.shape());
+        with_steps(compute, [&](const auto& s) {
             const Real* from = dy.data();
             for (const int id : ids) {
                 Real* row = gradient.data() + id * width;
@@ -43,12 +42,11 @@ BasicVar<Real> embedding(BasicVar<Real> table, const std::vector<int>& ids, Shap
     });
 }
 
-template <class Real>
-BasicVar<Real> dropout(BasicVar<Real> x, double rate) {
+Var dropout(Var x, double rate) {
     if (!(rate >= 0 && rate < 1)) throw std::invalid_argument("dropout: the rate lies in [0, 1)");
     const Run& run = x.tape->run();
     if (!run.training || rate == 0) return x;
-    const BasicOperation<Real> op("dropout", {x});
+    const Operation op("dropout", {x});
     x = op.input(0);
     // The number of an element depends on seed, step, place in the net and index: no state to save or to disturb.
     const Random random(run.seed, hash_of(op.label()) + static_cast<std::uint64_t>(run.step));
@@ -56,9 +54,9 @@ BasicVar<Real> dropout(BasicVar<Real> x, double rate) {
     std::vector<bool> kept(static_cast<std::size_t>(x.value().size()));
     for (std::size_t i = 0; i < kept.size(); ++i) kept[i] = (random.at(i) >> 11) >= drop_below;
     const ComputeFormat compute = op.precision().compute;
-    const auto masked = [kept = std::move(kept), rate, compute](const BasicTensor<Real>& in) {
-        BasicTensor<Real> out(in.shape());
-        with_steps<Real>(compute, [&](const auto& s) {
+    const auto masked = [kept = std::move(kept), rate, compute](const Tensor& in) {
+        Tensor out(in.shape());
+        with_steps(compute, [&](const auto& s) {
             const Real factor = s.round(1 / (1 - rate));
             for (Index i = 0; i < in.size(); ++i)
                 out[i] = kept[static_cast<std::size_t>(i)] ? s.mul(in[i], factor) : Real{0};
@@ -66,16 +64,8 @@ BasicVar<Real> dropout(BasicVar<Real> x, double rate) {
         out.set_format(compute.format);
         return out;
     };
-    BasicTape<Real>* tape = &op.tape();
-    return op.finish(masked(x.value()),
-                     [=](const BasicTensor<Real>& dy, const BasicTensor<Real>&) { tape->accumulate(x, masked(dy)); });
+    Tape* tape = &op.tape();
+    return op.finish(masked(x.value()), [=](const Tensor& dy, const Tensor&) { tape->accumulate(x, masked(dy)); });
 }
 
-#define ULP_INSTANTIATE(Real)                                                          \
-    template BasicVar<Real> embedding(BasicVar<Real>, const std::vector<int>&, Shape); \
-    template BasicVar<Real> dropout(BasicVar<Real>, double);
-ULP_INSTANTIATE(float)
-ULP_INSTANTIATE(double)
-#undef ULP_INSTANTIATE
-
-}  // namespace ulp
+}  // namespace ulp::inline ULPLAB_MODE

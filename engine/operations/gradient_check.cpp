@@ -7,31 +7,27 @@
 
 #include "engine/tensor/random.hpp"
 
-namespace ulp {
+namespace ulp::inline ULPLAB_MODE {
 namespace {
 
-using Tensor64 = BasicTensor<double>;
-using Var64 = BasicVar<double>;
-
-Tensor64 random_tensor(const Shape& shape, std::uint64_t seed) {
-    Tensor64 tensor(shape);
+Tensor random_tensor(const Shape& shape, std::uint64_t seed) {
+    Tensor tensor(shape);
     Random random(seed, "inputs");
     for (double& x : tensor.values()) x = random.normal();
     return tensor;
 }
 
 /// One number that depends on all of x: itself, or the sum of x_i c_i with fixed random c.
-Var64 one_number(Var64 x, const GradientCheck& options) {
+Var one_number(Var x, const GradientCheck& options) {
     const Index n = x.value().size();
     if (n == 1) return reshape(x, {});
-    const Var64 weights = x.tape->constant(random_tensor({n, 1}, options.seed + 98));
+    const Var weights = x.tape->constant(random_tensor({n, 1}, options.seed + 98));
     return reshape(matmul(reshape(x, {1, n}), weights), {});
 }
 
 /// Compares the gradients of parameters, which `loss` reads, element by element.
-void compare(std::deque<BasicParameter<double>>& parameters, double h, const std::function<double()>& loss,
-             GradientError& error) {
-    for (BasicParameter<double>& p : parameters) {
+void compare(std::deque<Parameter>& parameters, double h, const std::function<double()>& loss, GradientError& error) {
+    for (Parameter& p : parameters) {
         for (Index i = 0; i < p.value.size(); ++i) {
             const double before = p.value[i];
             p.value[i] = before + h;
@@ -53,22 +49,22 @@ void compare(std::deque<BasicParameter<double>>& parameters, double h, const std
 }
 
 /// The gradients of the inputs' elements, and of those of a model where there is one.
-GradientError check(BasicModel<double>& inputs, BasicModel<double>* model,
-                    const std::function<Var64(const std::vector<Var64>&)>& f, const GradientCheck& options) {
+GradientError check(Model& inputs, Model* model, const std::function<Var(const std::vector<Var>&)>& f,
+                    const GradientCheck& options) {
     const Engine engine("fp64", "soft:ieee");
     std::uint64_t seed = options.seed;
-    for (BasicParameter<double>& input : inputs.parameters()) input.value = random_tensor(input.value.shape(), seed++);
-    const auto on = [&](BasicTape<double>& tape) {
-        std::vector<Var64> vars;
-        for (BasicParameter<double>& input : inputs.parameters()) vars.push_back(tape.parameter(input));
+    for (Parameter& input : inputs.parameters()) input.value = random_tensor(input.value.shape(), seed++);
+    const auto on = [&](Tape& tape) {
+        std::vector<Var> vars;
+        for (Parameter& input : inputs.parameters()) vars.push_back(tape.parameter(input));
         return one_number(f(vars), options);
     };
     const auto loss = [&] {
-        BasicTape<double> tape(engine);
+        Tape tape(engine);
         return on(tape).value()[0];
     };
     if (model != nullptr) model->clear_gradients();
-    BasicTape<double> tape(engine);
+    Tape tape(engine);
     tape.backward(on(tape));
     GradientError error;
     compare(inputs.parameters(), options.h, loss, error);
@@ -84,19 +80,19 @@ std::string GradientError::text() const {
     return fmt::format("{}: gradient {}, central difference {}", where, gradient, difference);
 }
 
-GradientError check_gradients(const std::vector<Shape>& inputs,
-                              const std::function<Var64(const std::vector<Var64>&)>& f, const GradientCheck& options) {
-    BasicModel<double> leaves(recipe_by_name("fp64"), 0);
+GradientError check_gradients(const std::vector<Shape>& inputs, const std::function<Var(const std::vector<Var>&)>& f,
+                              const GradientCheck& options) {
+    Model leaves(recipe_by_name("fp64"), 0);
     for (std::size_t i = 0; i < inputs.size(); ++i) leaves.add(fmt::format("input {}", i), inputs[i], {});
     return check(leaves, nullptr, f, options);
 }
 
-GradientError check_gradients(BasicModel<double>& model, const Shape& x, const std::function<Var64(Var64)>& layer,
+GradientError check_gradients(Model& model, const Shape& x, const std::function<Var(Var)>& layer,
                               const GradientCheck& options) {
-    BasicModel<double> leaves(recipe_by_name("fp64"), 0);
+    Model leaves(recipe_by_name("fp64"), 0);
     leaves.add("x", x, {});
     return check(
-        leaves, &model, [&](const std::vector<Var64>& vars) { return layer(vars[0]); }, options);
+        leaves, &model, [&](const std::vector<Var>& vars) { return layer(vars[0]); }, options);
 }
 
-}  // namespace ulp
+}  // namespace ulp::inline ULPLAB_MODE

@@ -1,7 +1,10 @@
-// Whether backward() gives the gradients that a function has: central differences in fp64.
+// Whether backward() gives the gradients that a function has: central differences, in fp64 mode.
 //
-//     const GradientError error = check_gradients({{3, 4}}, [](const std::vector<BasicVar<double>>& x) { return
-//     mish(x[0]); }); if (error.relative() > 1e-8) fmt::print("{}\n", error.text());
+//     const GradientError error = check_gradients({{3, 4}}, [](const std::vector<Var>& x) { return mish(x[0]); });
+//     if (error.relative() > 1e-8) fmt::print("{}\n", error.text());
+//
+// In float a difference has two or three digits. So a program that checks gradients links ulplab::engine_fp64 (with
+// pkg-config ulplab-engine-fp64), which compiles its sources, and the operation in them, in fp64 mode.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +14,13 @@
 
 #include "engine/operations/ops.hpp"
 
-namespace ulp {
+namespace ulp::inline ULPLAB_MODE {
+
+#ifdef ULPLAB_FP64
+#define ULPLAB_FP64_ONLY
+#else
+#define ULPLAB_FP64_ONLY [[gnu::error("gradients are checked in double: link ulplab::engine_fp64")]]
+#endif
 
 struct GradientCheck {
     /// Of the differences (f(x + h) - f(x - h)) / 2h: they are wrong by about h^2 times a third derivative, and 1e-16 /
@@ -37,12 +46,13 @@ struct GradientError {
 };
 
 /// Of a function of tensors with these shapes, at normally distributed numbers.
-GradientError check_gradients(const std::vector<Shape>& inputs,
-                              const std::function<BasicVar<double>(const std::vector<BasicVar<double>>&)>& f,
-                              const GradientCheck& options = {});
+ULPLAB_FP64_ONLY GradientError check_gradients(const std::vector<Shape>& inputs,
+                                               const std::function<Var(const std::vector<Var>&)>& f,
+                                               const GradientCheck& options = {});
 /// Of a layer of the model, at x of this shape: the gradients of x and of every parameter. The model has recipe fp64.
-GradientError check_gradients(BasicModel<double>& model, const Shape& x,
-                              const std::function<BasicVar<double>(BasicVar<double>)>& layer,
-                              const GradientCheck& options = {});
+ULPLAB_FP64_ONLY GradientError check_gradients(Model& model, const Shape& x, const std::function<Var(Var)>& layer,
+                                               const GradientCheck& options = {});
 
-}  // namespace ulp
+#undef ULPLAB_FP64_ONLY
+
+}  // namespace ulp::inline ULPLAB_MODE

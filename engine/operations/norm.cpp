@@ -7,7 +7,7 @@
 #include "engine/operations/ops.hpp"
 #include "engine/tensor/parallel.hpp"
 
-namespace ulp {
+namespace ulp::inline ULPLAB_MODE {
 namespace {
 
 /// Which numbers form a group, as runs of consecutive places, and which scale and shift each run takes.
@@ -68,18 +68,16 @@ struct Groups {
 };
 
 /// The moments of each group, as the steps of the compute format give them: sums in order.
-template <class Real>
 struct Moments {
     std::vector<Real> mean;
     std::vector<Real> variance;  // the mean of the squared differences
     std::vector<Real> inverse;   // 1 / sqrt(variance + eps)
 };
 
-template <class Real>
-Moments<Real> moments_of(const BasicTensor<Real>& x, const Groups& groups, double eps, const ComputeFormat& compute) {
+Moments moments_of(const Tensor& x, const Groups& groups, double eps, const ComputeFormat& compute) {
     const std::vector<Real> unset(static_cast<std::size_t>(groups.count));
-    Moments<Real> m{unset, unset, unset};
-    with_steps<Real>(compute, [&](const auto& s) {
+    Moments m{unset, unset, unset};
+    with_steps(compute, [&](const auto& s) {
         const Real n = s.round(static_cast<double>(groups.size()));
         groups.for_each_in_parallel([&](Index g) {
             const auto k = static_cast<std::size_t>(g);
@@ -102,16 +100,14 @@ Moments<Real> moments_of(const BasicTensor<Real>& x, const Groups& groups, doubl
 /// The gradients of a normalisation by its own moments:
 ///
 ///     dx = (dh - mean(dh) - h mean(dh h)) * inverse    with h the normalised x and dh = dy * scale
-template <class Real>
-void normalize_backward(BasicTape<Real>* tape, BasicVar<Real> x, BasicVar<Real> weight, BasicVar<Real> bias,
-                        const Groups& groups, const Moments<Real>& m, const ComputeFormat& compute,
-                        const BasicTensor<Real>& dy) {
-    auto dx = BasicTensor<Real>::unset(x.shape());
-    BasicTensor<Real> dw(weight.shape());
-    BasicTensor<Real> db(bias.shape());
-    const BasicTensor<Real>& in = x.value();
-    const BasicTensor<Real>& w = weight.value();
-    with_steps<Real>(compute, [&](const auto& s) {
+void normalize_backward(Tape* tape, Var x, Var weight, Var bias, const Groups& groups, const Moments& m,
+                        const ComputeFormat& compute, const Tensor& dy) {
+    auto dx = Tensor::unset(x.shape());
+    Tensor dw(weight.shape());
+    Tensor db(bias.shape());
+    const Tensor& in = x.value();
+    const Tensor& w = weight.value();
+    with_steps(compute, [&](const auto& s) {
         const Real n = s.round(static_cast<double>(groups.size()));
         const auto normalized = [&](Index group, Index i) {
             const auto k = static_cast<std::size_t>(group);
@@ -137,17 +133,16 @@ void normalize_backward(BasicTape<Real>* tape, BasicVar<Real> x, BasicVar<Real> 
             db[a] = s.add(db[a], dy[i]);
         });
     });
-    for (BasicTensor<Real>* t : {&dx, &dw, &db}) t->set_format(compute.format);
+    for (Tensor* t : {&dx, &dw, &db}) t->set_format(compute.format);
     tape->accumulate(x, std::move(dx));
     tape->accumulate(weight, std::move(dw));
     tape->accumulate(bias, std::move(db));
 }
 
-template <class Real>
-BasicTensor<Real> normalized(const BasicTensor<Real>& x, const BasicTensor<Real>& w, const BasicTensor<Real>& b,
-                             const Groups& groups, const Moments<Real>& m, const ComputeFormat& compute) {
-    auto y = BasicTensor<Real>::unset(x.shape());
-    with_steps<Real>(compute, [&](const auto& s) {
+Tensor normalized(const Tensor& x, const Tensor& w, const Tensor& b, const Groups& groups, const Moments& m,
+                  const ComputeFormat& compute) {
+    auto y = Tensor::unset(x.shape());
+    with_steps(compute, [&](const auto& s) {
         groups.for_each_in_parallel([&](Index g) {
             const auto k = static_cast<std::size_t>(g);
             groups.each(g, [&](Index i, Index a) {
@@ -160,8 +155,7 @@ BasicTensor<Real> normalized(const BasicTensor<Real>& x, const BasicTensor<Real>
 
 /// Parameters of a normalisation may be kept wider than its input (fp32 batchnorm in an fp16 model): the input decides
 /// the output's format, the steps are as wide as the widest.
-template <class Real>
-OpPrecision norm_precision(const Engine& engine, std::string_view name, BasicVar<Real> x, BasicVar<Real> weight) {
+OpPrecision norm_precision(const Engine& engine, std::string_view name, Var x, Var weight) {
     const FloatFormat own[] = {x.format()};
     OpPrecision precision = engine.recipe.precision_of(name, own);
     precision.compute = {widest(precision.compute.format, weight.format()), precision.compute.options};
@@ -169,29 +163,27 @@ OpPrecision norm_precision(const Engine& engine, std::string_view name, BasicVar
 }
 
 /// Normalises by the groups' own moments, which `on_moments` sees before they are used.
-template <class Real, class OnMoments>
-BasicVar<Real> normalize(std::string_view name, BasicVar<Real> x, BasicVar<Real> weight, BasicVar<Real> bias,
-                         const Groups& groups, double eps, const OnMoments& on_moments) {
-    BasicTape<Real>* tape = x.tape;
+template <class OnMoments>
+Var normalize(std::string_view name, Var x, Var weight, Var bias, const Groups& groups, double eps,
+              const OnMoments& on_moments) {
+    Tape* tape = x.tape;
     const OpPrecision precision = norm_precision(tape->engine(), name, x, weight);
     x = cast(x, precision.input);
-    Moments<Real> m = moments_of(x.value(), groups, eps, precision.compute);
+    Moments m = moments_of(x.value(), groups, eps, precision.compute);
     on_moments(m, precision.compute);
-    BasicTensor<Real> y = normalized(x.value(), weight.value(), bias.value(), groups, m, precision.compute);
+    Tensor y = normalized(x.value(), weight.value(), bias.value(), groups, m, precision.compute);
     y.set_format(precision.compute.format);
     tape->store(tape->label_for(name), {"forward"}, y, precision.output, {x, weight, bias});
     const bool needs = tape->needs_gradient(x) || tape->needs_gradient(weight) || tape->needs_gradient(bias);
-    return tape->push(name, std::move(y), needs,
-                      [=, m = std::move(m)](const BasicTensor<Real>& dy, const BasicTensor<Real>&) {
-                          normalize_backward(tape, x, weight, bias, groups, m, precision.compute, dy);
-                      });
+    return tape->push(name, std::move(y), needs, [=, m = std::move(m)](const Tensor& dy, const Tensor&) {
+        normalize_backward(tape, x, weight, bias, groups, m, precision.compute, dy);
+    });
 }
 
 /// running = (1 - momentum) * running + momentum * batch, each step rounded; the variance unbiased, n / (n - 1).
-template <class Real>
-void update_running(BasicBatchStatistics<Real>& running, const Moments<Real>& batch, Index size, double momentum,
+void update_running(BatchStatistics& running, const Moments& batch, Index size, double momentum,
                     const ComputeFormat& compute) {
-    with_steps<Real>(compute, [&](const auto& s) {
+    with_steps(compute, [&](const auto& s) {
         const auto n = static_cast<double>(size);
         const Real keep = s.round(1 - momentum);
         const Real take = s.round(momentum);
@@ -206,27 +198,25 @@ void update_running(BasicBatchStatistics<Real>& running, const Moments<Real>& ba
 }
 
 /// Normalises by running statistics; for evaluation, without a gradient.
-template <class Real>
-BasicVar<Real> normalize_by_running(BasicVar<Real> x, BasicVar<Real> weight, BasicVar<Real> bias, const Groups& groups,
-                                    const BasicBatchStatistics<Real>& running, double eps) {
-    BasicTape<Real>* tape = x.tape;
+Var normalize_by_running(Var x, Var weight, Var bias, const Groups& groups, const BatchStatistics& running,
+                         double eps) {
+    Tape* tape = x.tape;
     const OpPrecision precision = norm_precision(tape->engine(), "batch_norm", x, weight);
-    Moments<Real> m;
-    with_steps<Real>(precision.compute, [&](const auto& s) {
+    Moments m;
+    with_steps(precision.compute, [&](const auto& s) {
         for (Index c = 0; c < running.mean.size(); ++c) {
             m.mean.push_back(running.mean[c]);
             m.inverse.push_back(s.div(1, s.sqrt(s.add(running.variance[c], s.round(eps)))));
         }
     });
     x = cast(x, precision.input);
-    BasicTensor<Real> y = normalized(x.value(), weight.value(), bias.value(), groups, m, precision.compute);
+    Tensor y = normalized(x.value(), weight.value(), bias.value(), groups, m, precision.compute);
     y.set_format(precision.compute.format);
     y.round_to_format(tape->engine().recipe.stored(precision.output));
-    return tape->push("batch_norm", std::move(y), false, [](const BasicTensor<Real>&, const BasicTensor<Real>&) {});
+    return tape->push("batch_norm", std::move(y), false, [](const Tensor&, const Tensor&) {});
 }
 
-template <class Real>
-[[noreturn]] void refuse(std::string_view name, BasicVar<Real> x, BasicVar<Real> weight, BasicVar<Real> bias) {
+[[noreturn]] void refuse(std::string_view name, Var x, Var weight, Var bias) {
     throw std::invalid_argument(fmt::format("{}: x {} does not fit weight {} and bias {}", name, text_of(x.shape()),
                                             text_of(weight.shape()), text_of(bias.shape())));
 }
@@ -241,8 +231,7 @@ Index area_of(const Shape& shape) {
 
 }  // namespace
 
-template <class Real>
-BasicVar<Real> layer_norm(BasicVar<Real> x, BasicVar<Real> weight, BasicVar<Real> bias, double eps) {
+Var layer_norm(Var x, Var weight, Var bias, double eps) {
     if (x.value().rank() < 1 || x.value().size() == 0 || weight.shape() != Shape{x.dim(-1)} ||
         bias.shape() != weight.shape()) {
         refuse("layer_norm", x, weight, bias);
@@ -252,8 +241,7 @@ BasicVar<Real> layer_norm(BasicVar<Real> x, BasicVar<Real> weight, BasicVar<Real
                      ignore_moments);
 }
 
-template <class Real>
-BasicVar<Real> group_norm(BasicVar<Real> x, BasicVar<Real> weight, BasicVar<Real> bias, Index groups, double eps) {
+Var group_norm(Var x, Var weight, Var bias, Index groups, double eps) {
     const bool fits = x.value().rank() >= 2 && groups >= 1 && x.dim(1) % groups == 0 && x.value().size() > 0 &&
                       weight.shape() == Shape{x.dim(1)} && bias.shape() == weight.shape();
     if (!fits) refuse("group_norm", x, weight, bias);
@@ -263,9 +251,7 @@ BasicVar<Real> group_norm(BasicVar<Real> x, BasicVar<Real> weight, BasicVar<Real
     return normalize("group_norm", x, weight, bias, layout, eps, ignore_moments);
 }
 
-template <class Real>
-BasicVar<Real> batch_norm(BasicVar<Real> x, BasicVar<Real> weight, BasicVar<Real> bias,
-                          BasicBatchStatistics<Real>& statistics, const BatchNormOptions& options) {
+Var batch_norm(Var x, Var weight, Var bias, BatchStatistics& statistics, const BatchNormOptions& options) {
     const bool fits = x.value().rank() >= 2 && x.value().size() > 0 && weight.shape() == Shape{x.dim(1)} &&
                       bias.shape() == weight.shape() && statistics.mean.shape() == weight.shape();
     if (!fits) refuse("batch_norm", x, weight, bias);
@@ -274,20 +260,11 @@ BasicVar<Real> batch_norm(BasicVar<Real> x, BasicVar<Real> weight, BasicVar<Real
     const Groups layout{channels, x.dim(0), area, area, channels * area, channels, 1, false};
     if (!x.tape->run().training) return normalize_by_running(x, weight, bias, layout, statistics, options.eps);
     return normalize("batch_norm", x, weight, bias, layout, options.eps,
-                     [&](const Moments<Real>& m, const ComputeFormat& compute) {
+                     [&](const Moments& m, const ComputeFormat& compute) {
                          const Recipe& recipe = x.tape->engine().recipe;
                          const ComputeFormat steps = recipe.statistics ? recipe.stored(*recipe.statistics) : compute;
                          update_running(statistics, m, layout.size(), options.momentum, steps);
                      });
 }
 
-#define ULP_INSTANTIATE(Real)                                                                                       \
-    template BasicVar<Real> layer_norm(BasicVar<Real>, BasicVar<Real>, BasicVar<Real>, double);                     \
-    template BasicVar<Real> group_norm(BasicVar<Real>, BasicVar<Real>, BasicVar<Real>, Index, double);              \
-    template BasicVar<Real> batch_norm(BasicVar<Real>, BasicVar<Real>, BasicVar<Real>, BasicBatchStatistics<Real>&, \
-                                       const BatchNormOptions&);
-ULP_INSTANTIATE(float)
-ULP_INSTANTIATE(double)
-#undef ULP_INSTANTIATE
-
-}  // namespace ulp
+}  // namespace ulp::inline ULPLAB_MODE

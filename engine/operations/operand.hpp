@@ -4,13 +4,12 @@
 #include "engine/operations/operation.hpp"
 #include "engine/tensor/parallel.hpp"
 
-namespace ulp {
+namespace ulp::inline ULPLAB_MODE {
 
-template <class Real>
 class Operand {
   public:
-    Operand(const BasicTensor<Real>& tensor, const FloatFormat& grid) : data_(tensor.data()) {
-        if (tensor.format() == grid || grid == container_format<Real>) return;
+    Operand(const Tensor& tensor, const FloatFormat& grid) : data_(tensor.data()) {
+        if (tensor.format() == grid || grid == container_format) return;
         rounded_ = tensor;
         rounded_.round_to_format(grid);
         data_ = rounded_.data();
@@ -24,18 +23,17 @@ class Operand {
     }
 
   private:
-    BasicTensor<Real> rounded_;
+    Tensor rounded_;
     const Real* data_;
 };
 
 /// y(i, j) += bias(j) for rows of bias.size() numbers, each sum a step. Rounds y from the accumulator's format to the
 /// steps' first.
-template <class Real>
-void add_bias(BasicTensor<Real>& y, const BasicTensor<Real>& bias, const OpPrecision& precision) {
+inline void add_bias(Tensor& y, const Tensor& bias, const OpPrecision& precision) {
     y.set_format(precision.product.accumulator);
     y.round_to_format(precision.compute);
     const Index cols = bias.size();
-    with_steps<Real>(precision.compute, [&](const auto& s) {
+    with_steps(precision.compute, [&](const auto& s) {
         in_parallel(y.rows_of(cols), 4 * cols, [&](Index first, Index last) {
             for (Index i = first * cols; i < last * cols; i += cols) {
                 for (Index j = 0; j < cols; ++j) y[i + j] = s.add(y[i + j], bias[j]);
@@ -45,10 +43,9 @@ void add_bias(BasicTensor<Real>& y, const BasicTensor<Real>& bias, const OpPreci
 }
 
 /// The sum of each column of rows of `cols` numbers, from row 0 up.
-template <class Real>
-BasicTensor<Real> column_sums(const BasicTensor<Real>& rows, Index cols, const ComputeFormat& compute) {
-    BasicTensor<Real> sums({cols});
-    with_steps<Real>(compute, [&](const auto& s) {
+inline Tensor column_sums(const Tensor& rows, Index cols, const ComputeFormat& compute) {
+    Tensor sums({cols});
+    with_steps(compute, [&](const auto& s) {
         in_parallel(cols, 4 * rows.rows_of(cols), [&](Index first, Index last) {
             for (Index i = 0; i < rows.size(); i += cols) {
                 for (Index j = first; j < last; ++j) sums[j] = s.add(sums[j], rows[i + j]);
@@ -59,4 +56,4 @@ BasicTensor<Real> column_sums(const BasicTensor<Real>& rows, Index cols, const C
     return sums;
 }
 
-}  // namespace ulp
+}  // namespace ulp::inline ULPLAB_MODE

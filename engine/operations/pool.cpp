@@ -8,11 +8,10 @@
 #include "engine/operations/ops.hpp"
 #include "engine/tensor/parallel.hpp"
 
-namespace ulp {
+namespace ulp::inline ULPLAB_MODE {
 namespace {
 
-template <class Real>
-Shape pooled_shape(const char* name, const BasicTensor<Real>& x, Index window) {
+Shape pooled_shape(const char* name, const Tensor& x, Index window) {
     if (x.rank() == 4 && window >= 1 && x.dim(2) >= window && x.dim(3) >= window) {
         return {x.dim(0), x.dim(1), x.dim(2) / window, x.dim(3) / window};
     }
@@ -40,7 +39,6 @@ void each_pooled(const Shape& in, const Shape& out, Index window, const Function
 /// The windows of one row of outputs, `count` beside each other: top receives the largest of each (the first of equal
 /// ones, or the first NaN), best its place in the plane, where the windows' first row begins at `start`. Window by
 /// window the processor could not foresee which number wins.
-template <class Real>
 void pool_row(const Real* from, Index width, Index window, Index count, Index start, Real* top, std::int32_t* best) {
     for (Index o = 0; o < count; ++o) {
         top[o] = from[o * window];
@@ -62,14 +60,13 @@ void pool_row(const Real* from, Index width, Index window, Index count, Index st
 
 }  // namespace
 
-template <class Real>
-BasicVar<Real> max_pool2d(BasicVar<Real> x, Index window) {
+Var max_pool2d(Var x, Index window) {
     const Shape shape = pooled_shape("max_pool2d", x.value(), window);
-    const BasicOperation<Real> op("max_pool2d", {x});
+    const Operation op("max_pool2d", {x});
     x = op.input(0);
-    auto y = BasicTensor<Real>::unset(shape);
+    auto y = Tensor::unset(shape);
     Storage<std::int32_t> winner(static_cast<std::size_t>(y.size()));  // its place in the plane of the input
-    const BasicTensor<Real>& in = x.value();
+    const Tensor& in = x.value();
     const Index width = in.dim(3);
     const Index area = in.dim(2) * width;
     const Index pooled = shape[2] * shape[3];
@@ -82,39 +79,37 @@ BasicVar<Real> max_pool2d(BasicVar<Real> x, Index window) {
             }
         }
     });
-    BasicTape<Real>* tape = &op.tape();
-    return op.finish(std::move(y),
-                     [=, winner = std::move(winner)](const BasicTensor<Real>& dy, const BasicTensor<Real>&) {
-                         auto dx = BasicTensor<Real>::unset(x.shape(), dy.format());
-                         in_parallel(dy.size() / pooled, 4 * area, [&](Index first, Index last) {
-                             for (Index plane = first; plane < last; ++plane) {
-                                 Real* to = dx.data() + plane * area;
-                                 std::fill_n(to, area, Real{0});
-                                 for (Index o = plane * pooled; o < (plane + 1) * pooled; ++o) {
-                                     to[winner[static_cast<std::size_t>(o)]] = dy[o];  // windows do not overlap
-                                 }
-                             }
-                         });
-                         tape->accumulate(x, std::move(dx));
-                     });
+    Tape* tape = &op.tape();
+    return op.finish(std::move(y), [=, winner = std::move(winner)](const Tensor& dy, const Tensor&) {
+        auto dx = Tensor::unset(x.shape(), dy.format());
+        in_parallel(dy.size() / pooled, 4 * area, [&](Index first, Index last) {
+            for (Index plane = first; plane < last; ++plane) {
+                Real* to = dx.data() + plane * area;
+                std::fill_n(to, area, Real{0});
+                for (Index o = plane * pooled; o < (plane + 1) * pooled; ++o) {
+                    to[winner[static_cast<std::size_t>(o)]] = dy[o];  // windows do not overlap
+                }
+            }
+        });
+        tape->accumulate(x, std::move(dx));
+    });
 }
 
-template <class Real>
-BasicVar<Real> avg_pool2d(BasicVar<Real> x, Index window) {
+Var avg_pool2d(Var x, Index window) {
     const Shape shape = pooled_shape("avg_pool2d", x.value(), window);
-    const BasicOperation<Real> op("avg_pool2d", {x});
+    const Operation op("avg_pool2d", {x});
     x = op.input(0);
     const ComputeFormat compute = op.precision().compute;
     const auto area = static_cast<double>(window * window);
-    BasicTensor<Real> y(shape);
-    with_steps<Real>(compute, [&](const auto& s) {
+    Tensor y(shape);
+    with_steps(compute, [&](const auto& s) {
         each_pooled(x.shape(), shape, window, [&](Index o, Index i) { y[o] = s.add(y[o], x.value()[i]); });
         for (Real& v : y.values()) v = s.div(v, s.round(area));
     });
-    BasicTape<Real>* tape = &op.tape();
-    return op.finish(std::move(y), [=](const BasicTensor<Real>& dy, const BasicTensor<Real>&) {
-        BasicTensor<Real> dx(x.shape());
-        with_steps<Real>(compute, [&](const auto& s) {
+    Tape* tape = &op.tape();
+    return op.finish(std::move(y), [=](const Tensor& dy, const Tensor&) {
+        Tensor dx(x.shape());
+        with_steps(compute, [&](const auto& s) {
             each_pooled(x.shape(), dy.shape(), window, [&](Index o, Index i) { dx[i] = s.div(dy[o], s.round(area)); });
         });
         dx.set_format(compute.format);
@@ -122,11 +117,4 @@ BasicVar<Real> avg_pool2d(BasicVar<Real> x, Index window) {
     });
 }
 
-#define ULP_INSTANTIATE(Real)                                  \
-    template BasicVar<Real> max_pool2d(BasicVar<Real>, Index); \
-    template BasicVar<Real> avg_pool2d(BasicVar<Real>, Index);
-ULP_INSTANTIATE(float)
-ULP_INSTANTIATE(double)
-#undef ULP_INSTANTIATE
-
-}  // namespace ulp
+}  // namespace ulp::inline ULPLAB_MODE

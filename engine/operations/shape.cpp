@@ -7,15 +7,13 @@
 #include "engine/operations/ops.hpp"
 #include "engine/tensor/parallel.hpp"
 
-namespace ulp {
+namespace ulp::inline ULPLAB_MODE {
 
-template <class Real>
-BasicVar<Real> reshape(BasicVar<Real> x, Shape shape) {
+Var reshape(Var x, Shape shape) {
     x = x.tape->stored(x);
-    BasicTape<Real>* tape = x.tape;
-    return tape->push(
-        "reshape", x.value().reshaped(std::move(shape)), tape->needs_gradient(x),
-        [=](const BasicTensor<Real>& dy, const BasicTensor<Real>&) { tape->pass_on(x, dy.reshaped(x.shape())); });
+    Tape* tape = x.tape;
+    return tape->push("reshape", x.value().reshaped(std::move(shape)), tape->needs_gradient(x),
+                      [=](const Tensor& dy, const Tensor&) { tape->pass_on(x, dy.reshaped(x.shape())); });
 }
 
 namespace {
@@ -28,8 +26,7 @@ Shape strides_of(const Shape& shape) {
 }
 
 /// y[..., i_a, ...] = x with dimension order[d] of x at place d.
-template <class Real>
-BasicTensor<Real> permuted(const BasicTensor<Real>& x, const std::vector<Index>& order) {
+Tensor permuted(const Tensor& x, const std::vector<Index>& order) {
     const Shape from = strides_of(x.shape());
     Shape shape;
     Shape step;
@@ -41,7 +38,7 @@ BasicTensor<Real> permuted(const BasicTensor<Real>& x, const std::vector<Index>&
         shape.insert(shape.begin(), 1);
         step.insert(step.begin(), 0);
     }
-    auto y = BasicTensor<Real>::unset(Shape(shape.end() - static_cast<Index>(order.size()), shape.end()), x.format());
+    auto y = Tensor::unset(Shape(shape.end() - static_cast<Index>(order.size()), shape.end()), x.format());
     in_parallel(shape[0] * shape[1] * shape[2], 2 * shape[3], [&](Index first, Index last) {
         for (Index row = first; row < last; ++row) {
             const Index a = row / shape[2] / shape[1];
@@ -69,16 +66,14 @@ void require_permutation(const std::vector<Index>& order, const Shape& shape) {
 
 }  // namespace
 
-template <class Real>
-BasicVar<Real> permute(BasicVar<Real> x, const std::vector<Index>& order) {
+Var permute(Var x, const std::vector<Index>& order) {
     x = x.tape->stored(x);
     require_permutation(order, x.shape());
     std::vector<Index> back(order.size());
     for (std::size_t i = 0; i < order.size(); ++i) back[static_cast<std::size_t>(order[i])] = static_cast<Index>(i);
-    BasicTape<Real>* tape = x.tape;
-    return tape->push(
-        "permute", permuted(x.value(), order), tape->needs_gradient(x),
-        [=](const BasicTensor<Real>& dy, const BasicTensor<Real>&) { tape->pass_on(x, permuted(dy, back)); });
+    Tape* tape = x.tape;
+    return tape->push("permute", permuted(x.value(), order), tape->needs_gradient(x),
+                      [=](const Tensor& dy, const Tensor&) { tape->pass_on(x, permuted(dy, back)); });
 }
 
 namespace {
@@ -99,9 +94,7 @@ Cut cut_at(const Shape& shape, Index dimension) {
 }
 
 /// Copies `length` rows between a tensor with rows from `start` on and one that has just these rows.
-template <class Real>
-void copy_rows(BasicTensor<Real>& to, Index to_start, const BasicTensor<Real>& from, Index from_start, Index dimension,
-               Index length) {
+void copy_rows(Tensor& to, Index to_start, const Tensor& from, Index from_start, Index dimension, Index length) {
     const Cut t = cut_at(to.shape(), dimension);
     const Cut f = cut_at(from.shape(), dimension);
     for (Index o = 0; o < t.outer; ++o) {
@@ -112,8 +105,7 @@ void copy_rows(BasicTensor<Real>& to, Index to_start, const BasicTensor<Real>& f
 
 }  // namespace
 
-template <class Real>
-BasicVar<Real> slice(BasicVar<Real> x, Index dimension, Index start, Index length) {
+Var slice(Var x, Index dimension, Index start, Index length) {
     x = x.tape->stored(x);
     if (dimension < 0) dimension += x.value().rank();
     if (dimension < 0 || dimension >= x.value().rank() || start < 0 || length < 0 ||
@@ -123,18 +115,16 @@ BasicVar<Real> slice(BasicVar<Real> x, Index dimension, Index start, Index lengt
     }
     Shape shape = x.shape();
     shape[static_cast<std::size_t>(dimension)] = length;
-    auto y = BasicTensor<Real>::unset(shape, x.format());
+    auto y = Tensor::unset(shape, x.format());
     copy_rows(y, 0, x.value(), start, dimension, length);
-    BasicTape<Real>* tape = x.tape;
-    return tape->push(
-        "slice", std::move(y), tape->needs_gradient(x),
-        [=](const BasicTensor<Real>& dy, const BasicTensor<Real>&) { tape->pass_on_part(x, dy, dimension, start); });
+    Tape* tape = x.tape;
+    return tape->push("slice", std::move(y), tape->needs_gradient(x),
+                      [=](const Tensor& dy, const Tensor&) { tape->pass_on_part(x, dy, dimension, start); });
 }
 
-template <class Real>
-BasicVar<Real> concat(std::vector<BasicVar<Real>> parts, Index dimension) {
+Var concat(std::vector<Var> parts, Index dimension) {
     if (parts.empty()) throw std::invalid_argument("concat: nothing to put together");
-    const BasicOperation<Real> op("concat", parts);
+    const Operation op("concat", parts);
     if (dimension < 0) dimension += parts.front().value().rank();
     Shape shape = parts.front().shape();
     const auto d = static_cast<std::size_t>(dimension);
@@ -153,17 +143,17 @@ BasicVar<Real> concat(std::vector<BasicVar<Real>> parts, Index dimension) {
         }
         shape[d] += extent;
     }
-    auto y = BasicTensor<Real>::unset(shape);
+    auto y = Tensor::unset(shape);
     Index start = 0;
-    for (const BasicVar<Real>& part : parts) {
+    for (const Var& part : parts) {
         copy_rows(y, start, part.value(), 0, dimension, part.dim(dimension));
         start += part.dim(dimension);
     }
-    BasicTape<Real>* tape = &op.tape();
-    return op.finish(std::move(y), [=](const BasicTensor<Real>& dy, const BasicTensor<Real>&) {
+    Tape* tape = &op.tape();
+    return op.finish(std::move(y), [=](const Tensor& dy, const Tensor&) {
         Index from = 0;
-        for (const BasicVar<Real>& part : parts) {
-            auto dx = BasicTensor<Real>::unset(part.shape(), dy.format());
+        for (const Var& part : parts) {
+            auto dx = Tensor::unset(part.shape(), dy.format());
             copy_rows(dx, 0, dy, from, dimension, part.dim(dimension));
             from += part.dim(dimension);
             tape->pass_on(part, std::move(dx));
@@ -171,13 +161,4 @@ BasicVar<Real> concat(std::vector<BasicVar<Real>> parts, Index dimension) {
     });
 }
 
-#define ULP_INSTANTIATE(Real)                                                   \
-    template BasicVar<Real> reshape(BasicVar<Real>, Shape);                     \
-    template BasicVar<Real> permute(BasicVar<Real>, const std::vector<Index>&); \
-    template BasicVar<Real> slice(BasicVar<Real>, Index, Index, Index);         \
-    template BasicVar<Real> concat(std::vector<BasicVar<Real>>, Index);
-ULP_INSTANTIATE(float)
-ULP_INSTANTIATE(double)
-#undef ULP_INSTANTIATE
-
-}  // namespace ulp
+}  // namespace ulp::inline ULPLAB_MODE

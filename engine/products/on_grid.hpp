@@ -11,6 +11,8 @@ namespace ulp {
 
 /// False where all numbers are the format's (or NaN): vectorised, on all threads. True where one may not be.
 bool maybe_off_grid(const MatrixView& matrix, const FloatFormat& format);
+/// Of fp64 numbers nothing is known without the slow look.
+constexpr bool maybe_off_grid(const BasicMatrixView<const double>&, const FloatFormat&) { return true; }
 
 /// Whether a word has bits above the format's storage bits, as two codes of E2M1 packed into a byte have.
 constexpr bool is_beyond_codes(const FloatFormat& format, std::uint64_t word) {

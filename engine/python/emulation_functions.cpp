@@ -123,11 +123,11 @@ class Emulated {
         purpose.gradient_used_before = purpose.pass == ProductPass::weight_gradient;
         const py::gil_scoped_release unlocked;
         const std::lock_guard lock(mutex_);
-        std::vector<MatrixProduct<float>> products;
+        std::vector<MatrixProduct> products;
         for (std::int64_t i = 0; i < batches; ++i) {
             products.push_back({x.view(i), y.view(i), {numbers + i * x.rows * y.cols, x.rows, y.cols}});
         }
-        scaled_matmul<float>(engine_, run_, types, purpose, products);
+        scaled_matmul(engine_, run_, types, purpose, products);
         return d;
     }
 

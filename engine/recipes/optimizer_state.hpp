@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "engine/tensor/tensor.hpp"
+#include "engine/tensor/matrix.hpp"
 #include "softfloat/format.hpp"
 
 namespace ulp {
@@ -42,11 +42,6 @@ struct OptimizerState {
     /// nn/linear.py, makes scaled tensors of these); other parameters have them in the recipe's formats.
     bool linear_weights_only = false;
 };
-
-/// Rounds a tensor of the optimizer to the format that it is kept in between steps. Infinities and NaNs stay as they
-/// are where the format is scaled.
-template <class Real>
-void keep_in(const StateFormat& kept, const Context& rounding, BasicTensor<Real>& tensor);
 
 /// The power of two by which MS-AMP multiplies before it rounds: 2^floor(log2(largest of the format / amax)), at most
 /// the one with which every number of the format is still one of fp32's when it is divided again. 1 where amax is 0,

@@ -1,6 +1,6 @@
 // The elementary steps of an operation's inside, each rounded to the format the operation computes in.
 //
-// with_steps<Real>(format, [&](const auto& s) { y = s.add(s.mul(a, b), c); }) runs the same written algorithm in fp32
+// with_steps(format, [&](const auto& s) { y = s.add(s.mul(a, b), c); }) runs the same written algorithm in fp32
 // (the container's own arithmetic) or with every step rounded to fp16, bf16, ... as the softfloat types would.
 //
 // s.exp(a, out) and the other functions also take arrays (of the same size; out may be a): the same bits as one by one,
@@ -10,15 +10,14 @@
 #include <cmath>
 #include <cstddef>
 #include <span>
-#include <type_traits>
 
 #include "engine/rounding/compute_format.hpp"
+#include "engine/rounding/real.hpp"
 #include "engine/rounding/step_functions.hpp"
 
-namespace ulp {
+namespace ulp::inline ULPLAB_MODE {
 
 /// The container's own arithmetic; functions are correctly rounded.
-template <class Real>
 struct NativeSteps {
     Real round(double x) const { return static_cast<Real>(x); }
     Real add(Real a, Real b) const { return a + b; }
@@ -66,12 +65,12 @@ class RoundedSteps {
 };
 
 /// fp64 mode knows no other format, and flushes nothing.
-template <class Real, class Function>
+template <class Function>
 void with_steps(const ComputeFormat& format, const Function& function) {
-    if constexpr (std::is_same_v<Real, float>) {
+    if constexpr (!fp64_mode_on) {
         if (format != ComputeFormat{}) return function(RoundedSteps{format});
     }
-    function(NativeSteps<Real>{});
+    function(NativeSteps{});
 }
 
-}  // namespace ulp
+}  // namespace ulp::inline ULPLAB_MODE

@@ -8,7 +8,7 @@
 
 #include "engine/recipes/cast_lists.hpp"
 
-namespace ulp {
+namespace ulp::inline ULPLAB_MODE {
 
 namespace {
 
@@ -57,21 +57,17 @@ const Recipe& LayerRecipes::excluded(const Recipe& own, std::string_view scope, 
     return layer == by_layer_.end() ? own : *layer->second;
 }
 
-template <class Real>
-std::vector<std::string> linear_layers_of(const BasicModel<Real>& model) {
+std::vector<std::string> linear_layers_of(const Model& model) {
     constexpr std::string_view ending = ".weight";
     const auto& parameters = model.parameters();
     std::vector<std::string> layers;
-    for (const BasicParameter<Real>& weight : parameters) {
+    for (const Parameter& weight : parameters) {
         if (weight.value.rank() != 2 || !weight.name.ends_with(ending)) continue;
         const std::string layer = weight.name.substr(0, weight.name.size() - ending.size());
-        const auto bias = std::ranges::find(parameters, layer + ".bias", &BasicParameter<Real>::name);
+        const auto bias = std::ranges::find(parameters, layer + ".bias", &Parameter::name);
         if (bias != parameters.end() && bias->value.shape() == Shape{weight.value.dim(0)}) layers.push_back(layer);
     }
     return layers;
 }
 
-template std::vector<std::string> linear_layers_of(const BasicModel<float>&);
-template std::vector<std::string> linear_layers_of(const BasicModel<double>&);
-
-}  // namespace ulp
+}  // namespace ulp::inline ULPLAB_MODE

@@ -11,7 +11,7 @@
 #include "engine/recipes/recipe.hpp"
 #include "engine/tape/parameter.hpp"
 
-namespace ulp {
+namespace ulp::inline ULPLAB_MODE {
 
 /// A recipe's exclusions, resolved once for the layers of a model. Empty: nothing is left out.
 class LayerRecipes {
@@ -38,10 +38,6 @@ class LayerRecipes {
 };
 
 /// The model's linear layers: those with a weight (out, in) and a bias (out), by the names of their parameters.
-template <class Real>
-std::vector<std::string> linear_layers_of(const BasicModel<Real>& model);
+std::vector<std::string> linear_layers_of(const Model& model);
 
-extern template std::vector<std::string> linear_layers_of(const BasicModel<float>&);
-extern template std::vector<std::string> linear_layers_of(const BasicModel<double>&);
-
-}  // namespace ulp
+}  // namespace ulp::inline ULPLAB_MODE

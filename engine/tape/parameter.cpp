@@ -2,17 +2,30 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <stdexcept>
 
+#include "engine/rounding/rounder.hpp"
 #include "engine/tensor/random.hpp"
 #include "softfloat/format_names.hpp"
 
-namespace ulp {
+namespace ulp::inline ULPLAB_MODE {
 
-template <class Real>
-void BasicParameter<Real>::publish(const Context& rounding) {
+void keep_in(const StateFormat& kept, const Context& rounding, Tensor& tensor) {
+    if (!kept.scaled) return tensor.round_to_format({kept.format, rounding});
+    float amax = 0;
+    for (const Real x : tensor.values()) {
+        if (!std::isfinite(x)) return;
+        amax = std::max(amax, std::abs(static_cast<float>(x)));
+    }
+    const Real scale = power_of_two_scale(kept.format, amax);
+    const Rounder<Real> round(kept.format, results_of(rounding));
+    for (Real& x : tensor.values()) x = round(x * scale) / scale;
+}
+
+void Parameter::publish(const Context& rounding) {
     if (master.empty()) return;
     const FloatFormat format = value.format();
     value = master;
@@ -20,24 +33,22 @@ void BasicParameter<Real>::publish(const Context& rounding) {
 }
 
 /// Onto the grid in which it is kept, then on its format's, which holds that grid but for its smallest numbers.
-template <class Real>
-void BasicParameter<Real>::round_value(const FloatFormat& format, const Context& rounding) {
+void Parameter::round_value(const FloatFormat& format, const Context& rounding) {
     if (kept_value) {
         keep_in(*kept_value, rounding, value);
-        value.set_format(container_format<Real>);
+        value.set_format(container_format);
     }
     value.round_to_format({format, rounding});
 }
 
-template <class Real>
-void BasicParameter<Real>::assign(const BasicTensor<Real>& numbers) {
+void Parameter::assign(const Tensor& numbers) {
     if (numbers.shape() != value.shape()) {
         throw std::invalid_argument(
             fmt::format("{} has the shape {}, not {}", name, text_of(value.shape()), text_of(numbers.shape())));
     }
-    const auto take = [&](BasicTensor<Real>& tensor) {
+    const auto take = [&](Tensor& tensor) {
         tensor = numbers;
-        tensor.set_format(container_format<Real>);  // what they are is not known
+        tensor.set_format(container_format);  // what they are is not known
     };
     if (!master.empty()) {
         take(master);
@@ -103,9 +114,8 @@ Init Init::fan_in(Index inputs) { return uniform(1 / std::sqrt(static_cast<doubl
 namespace {
 
 /// A parameter's first numbers, as fp32 (fp64 in fp64 mode).
-template <class Real>
-BasicTensor<Real> drawn(Shape shape, Init init, Random random) {
-    BasicTensor<Real> tensor(std::move(shape));
+Tensor drawn(Shape shape, Init init, Random random) {
+    Tensor tensor(std::move(shape));
     for (Real& x : tensor.values()) {
         double number = init.scale;
         if (init.kind == Init::Kind::uniform) number = random.uniform(-init.scale, init.scale);
@@ -117,18 +127,17 @@ BasicTensor<Real> drawn(Shape shape, Init init, Random random) {
 
 }  // namespace
 
-template <class Real>
-BasicParameter<Real>& BasicModel<Real>::add(const std::string& name, Shape shape, Init init, ParameterKind kind) {
-    for (const BasicParameter<Real>& other : parameters_) {
+Parameter& Model::add(const std::string& name, Shape shape, Init init, ParameterKind kind) {
+    for (const Parameter& other : parameters_) {
         if (other.name == name) throw std::invalid_argument(fmt::format("the model already has a parameter {}", name));
     }
-    BasicParameter<Real>& parameter = parameters_.emplace_back();
+    Parameter& parameter = parameters_.emplace_back();
     parameter.name = name;
     parameter.recipe = &recipe_;
     const bool fp32 = kind == ParameterKind::batch_norm && recipe_.keep_batchnorm_fp32;
-    const FloatFormat format = fp32 ? container_format<Real> : recipe_.weights;
-    const BasicTensor<Real> numbers = drawn<Real>(shape, initialisation_.of(shape, init), Random(seed_, name));
-    parameter.value = BasicTensor<Real>(shape, format);
+    const FloatFormat format = fp32 ? container_format : recipe_.weights;
+    const Tensor numbers = drawn(shape, initialisation_.of(shape, init), Random(seed_, name));
+    parameter.value = Tensor(shape, format);
     parameter.update = fp32 ? format : recipe_.update;
     if (recipe_.master_weights && format != parameter.update) parameter.master = numbers;
     const OptimizerState& state = recipe_.state;
@@ -140,51 +149,39 @@ BasicParameter<Real>& BasicModel<Real>::add(const std::string& name, Shape shape
     return parameter;
 }
 
-template <class Real>
-BasicBatchStatistics<Real>& BasicModel<Real>::add_statistics(const std::string& name, Index channels) {
-    const FloatFormat format = recipe_.statistics.value_or(container_format<Real>);
-    BasicBatchStatistics<Real> fresh{BasicTensor<Real>({channels}, format), BasicTensor<Real>({channels}, format)};
+BatchStatistics& Model::add_statistics(const std::string& name, Index channels) {
+    const FloatFormat format = recipe_.statistics.value_or(container_format);
+    BatchStatistics fresh{Tensor({channels}, format), Tensor({channels}, format)};
     for (Real& x : fresh.variance.values()) x = 1;
     return statistics_.emplace_back(name, std::move(fresh)).second;
 }
 
-template <class Real>
-BasicParameter<Real>& BasicModel<Real>::operator[](std::string_view name) {
+Parameter& Model::operator[](std::string_view name) {
     std::string known;
-    for (BasicParameter<Real>& parameter : parameters_) {
+    for (Parameter& parameter : parameters_) {
         if (parameter.name == name) return parameter;
         known += (known.empty() ? "" : ", ") + parameter.name;
     }
     throw std::invalid_argument(fmt::format("the model has no parameter {}; it has {}", name, known));
 }
 
-template <class Real>
-Index BasicModel<Real>::parameter_count() const {
+Index Model::parameter_count() const {
     Index count = 0;
-    for (const BasicParameter<Real>& parameter : parameters_) count += parameter.value.size();
+    for (const Parameter& parameter : parameters_) count += parameter.value.size();
     return count;
 }
 
-template <class Real>
-void BasicModel<Real>::clear_gradients() {
-    for (BasicParameter<Real>& parameter : parameters_) parameter.gradient = {};
+void Model::clear_gradients() {
+    for (Parameter& parameter : parameters_) parameter.gradient = {};
 }
 
-template <class Real>
-void require_unconverted(const BasicModel<Real>& model) {
-    for (const BasicParameter<Real>& parameter : model.parameters()) {
-        if (parameter.value.format() == container_format<Real>) continue;
+void require_unconverted(const Model& model) {
+    for (const Parameter& parameter : model.parameters()) {
+        if (parameter.value.format() == container_format) continue;
         throw std::invalid_argument(
             fmt::format("{} is in {} already; give a level the model in fp32, it converts it itself", parameter.name,
                         name_of(parameter.value.format())));
     }
 }
-template void require_unconverted(const Model&);
-template void require_unconverted(const BasicModel<double>&);
 
-template struct BasicParameter<float>;
-template struct BasicParameter<double>;
-template class BasicModel<float>;
-template class BasicModel<double>;
-
-}  // namespace ulp
+}  // namespace ulp::inline ULPLAB_MODE

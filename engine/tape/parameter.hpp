@@ -12,35 +12,37 @@
 #include "engine/recipes/recipe.hpp"
 #include "engine/tensor/tensor.hpp"
 
-namespace ulp {
+namespace ulp::inline ULPLAB_MODE {
 
-template <class Real>
-struct BasicParameter {
+/// Rounds a tensor of the optimizer to the format that it is kept in between steps. Infinities and NaNs stay as they
+/// are where the format is scaled.
+void keep_in(const StateFormat& kept, const Context& rounding, Tensor& tensor);
+
+struct Parameter {
     std::string name;                // "fc1.weight"
-    BasicTensor<Real> value;         // as the model sees it, in the recipe's weight format
-    BasicTensor<Real> gradient;      // in the value's format, still scaled; empty before the first backward pass
-    BasicTensor<Real> master;        // as the recipe keeps masters; empty without master weights
+    Tensor value;                    // as the model sees it, in the recipe's weight format
+    Tensor gradient;                 // in the value's format, still scaled; empty before the first backward pass
+    Tensor master;                   // as the recipe keeps masters; empty without master weights
     const Recipe* recipe = nullptr;  // the model's
     /// Steps of its updates: the recipe's format, and fp32 where the recipe keeps this parameter in it.
-    FloatFormat update = container_format<Real>;
+    FloatFormat update = container_format;
     /// How the recipe keeps its tensors between steps, where that is another way than in these formats.
     std::optional<StateFormat> kept_value{}, kept_master{}, kept_gradient{};
 
     /// Takes these numbers: rounded to the value's format, and to the master's where there is one. Numbers written
     /// straight into `value` must lie on its format's grid; the tape refuses others. Throws std::invalid_argument for
     /// another shape.
-    void assign(const BasicTensor<Real>& numbers);
+    void assign(const Tensor& numbers);
 
     /// What the optimizer updates.
-    [[nodiscard]] BasicTensor<Real>& updated() { return master.empty() ? value : master; }
-    [[nodiscard]] const BasicTensor<Real>& updated() const { return master.empty() ? value : master; }
+    [[nodiscard]] Tensor& updated() { return master.empty() ? value : master; }
+    [[nodiscard]] const Tensor& updated() const { return master.empty() ? value : master; }
     /// Rounds the master into the value.
     void publish(const Context& rounding);
 
   private:
     void round_value(const FloatFormat& format, const Context& rounding);
 };
-using Parameter = BasicParameter<float>;
 
 /// How a parameter starts.
 struct Init {
@@ -82,34 +84,30 @@ class Initialisation {
 enum class ParameterKind : std::uint8_t { ordinary, batch_norm, linear_weight };
 
 /// Running statistics of a batch normalisation: not learned, but part of the model.
-template <class Real>
-struct BasicBatchStatistics {
-    BasicTensor<Real> mean;
-    BasicTensor<Real> variance;
+struct BatchStatistics {
+    Tensor mean;
+    Tensor variance;
 };
-using BatchStatistics = BasicBatchStatistics<float>;
 
 /// Owns the parameters of a net; layers ask it for theirs. A parameter's first numbers depend on the seed and on its
 /// name alone, so they do not move when layers are added.
-template <class Real>
-class BasicModel {
+class Model {
   public:
-    BasicModel(const Recipe& recipe, std::uint64_t seed) : recipe_(recipe), seed_(seed) {}
-    BasicModel(const BasicModel&) = delete;
-    BasicModel& operator=(const BasicModel&) = delete;
+    Model(const Recipe& recipe, std::uint64_t seed) : recipe_(recipe), seed_(seed) {}
+    Model(const Model&) = delete;
+    Model& operator=(const Model&) = delete;
 
     /// How parameters that are added from now on start.
     void initialise_by(const Initialisation& initialisation) { initialisation_ = initialisation; }
     /// Throws std::invalid_argument if the name is taken.
-    BasicParameter<Real>& add(const std::string& name, Shape shape, Init init,
-                              ParameterKind kind = ParameterKind::ordinary);
+    Parameter& add(const std::string& name, Shape shape, Init init, ParameterKind kind = ParameterKind::ordinary);
     /// Means of 0 and variances of 1, in the recipe's format for statistics, else the container's.
-    BasicBatchStatistics<Real>& add_statistics(const std::string& name, Index channels);
-    [[nodiscard]] std::deque<std::pair<std::string, BasicBatchStatistics<Real>>>& statistics() { return statistics_; }
-    [[nodiscard]] std::deque<BasicParameter<Real>>& parameters() { return parameters_; }
-    [[nodiscard]] const std::deque<BasicParameter<Real>>& parameters() const { return parameters_; }
+    BatchStatistics& add_statistics(const std::string& name, Index channels);
+    [[nodiscard]] std::deque<std::pair<std::string, BatchStatistics>>& statistics() { return statistics_; }
+    [[nodiscard]] std::deque<Parameter>& parameters() { return parameters_; }
+    [[nodiscard]] const std::deque<Parameter>& parameters() const { return parameters_; }
     /// Throws std::invalid_argument that lists the names.
-    BasicParameter<Real>& operator[](std::string_view name);
+    Parameter& operator[](std::string_view name);
     [[nodiscard]] const Recipe& recipe() const { return recipe_; }
     [[nodiscard]] Index parameter_count() const;
     void clear_gradients();
@@ -118,19 +116,12 @@ class BasicModel {
     Recipe recipe_;
     std::uint64_t seed_;
     Initialisation initialisation_;
-    std::deque<BasicParameter<Real>> parameters_;
-    std::deque<std::pair<std::string, BasicBatchStatistics<Real>>> statistics_;
+    std::deque<Parameter> parameters_;
+    std::deque<std::pair<std::string, BatchStatistics>> statistics_;
 };
-using Model = BasicModel<float>;
 
 /// Levels (engine/recipes/levels.hpp) convert a model themselves. Throws std::invalid_argument naming a parameter that
 /// is not in fp32 any more.
-template <class Real>
-void require_unconverted(const BasicModel<Real>& model);
+void require_unconverted(const Model& model);
 
-extern template struct BasicParameter<float>;
-extern template struct BasicParameter<double>;
-extern template class BasicModel<float>;
-extern template class BasicModel<double>;
-
-}  // namespace ulp
+}  // namespace ulp::inline ULPLAB_MODE

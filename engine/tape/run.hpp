@@ -13,7 +13,7 @@
 #include "engine/tensor/tensor.hpp"
 #include "engine/watching/watch.hpp"
 
-namespace ulp {
+namespace ulp::inline ULPLAB_MODE {
 
 /// Who looks on. They change no bit of what is computed.
 struct Observers {
@@ -22,8 +22,8 @@ struct Observers {
     Watch* watch = nullptr;    // counts, and finds the first infinity, where set
 };
 
-/// Numbers in the place of parameters, by the parameters' names; exact.
-using WeightsByName = std::map<std::string, BasicTensor<double>, std::less<>>;
+/// Numbers in the place of parameters, by the parameters' names.
+using WeightsByName = std::map<std::string, Tensor, std::less<>>;
 
 /// Where a training is, what its delayed scales remember, and who looks on. A run outlives the tapes that use it.
 struct Run {
@@ -56,4 +56,4 @@ struct Evaluation {
               .layers = LayerRecipes(how.recipe, training.layers.linear_layers())} {}
 };
 
-}  // namespace ulp
+}  // namespace ulp::inline ULPLAB_MODE

@@ -11,7 +11,7 @@
 #include "engine/tensor/random.hpp"
 #include "engine/tensor/storage.hpp"
 
-namespace ulp {
+namespace ulp::inline ULPLAB_MODE {
 
 std::string_view name_of(ProductPass pass) {
     constexpr std::string_view names[] = {"forward", "input gradient", "weight gradient"};
@@ -76,9 +76,8 @@ ByteCount bytes_of_copy(const std::optional<Quantized>& operand) {
 
 }  // namespace
 
-template <>
 ByteCount scaled_matmul(const Engine& engine, Run& run, const ProductTypes& types, ProductPurpose purpose,
-                        std::span<const MatrixProduct<float>> products) {
+                        std::span<const MatrixProduct> products) {
     const Request request{engine, run, purpose};
     const ProductRule& rule = rule_of(purpose.rules != nullptr ? *purpose.rules : engine.recipe.products, purpose.pass);
     // The rules name dy first; a product may have it on its right.
@@ -106,19 +105,4 @@ ByteCount scaled_matmul(const Engine& engine, Run& run, const ProductTypes& type
     return bytes;
 }
 
-template <>
-ByteCount scaled_matmul(const Engine&, Run&, const ProductTypes&, ProductPurpose,
-                        std::span<const MatrixProduct<double>> products) {
-    for (const auto& [a, b, d] : products) {
-        for (Index i = 0; i < a.rows; ++i) {
-            for (Index j = 0; j < b.cols; ++j) {
-                double sum = 0;
-                for (Index k = 0; k < a.cols; ++k) sum += a(i, k) * b(k, j);
-                d(i, j) = sum;
-            }
-        }
-    }
-    return {};
-}
-
-}  // namespace ulp
+}  // namespace ulp::inline ULPLAB_MODE

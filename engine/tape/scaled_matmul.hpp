@@ -7,7 +7,7 @@
 #include "engine/tape/run.hpp"
 #include "engine/tensor/matrix.hpp"
 
-namespace ulp {
+namespace ulp::inline ULPLAB_MODE {
 
 /// The products of a layer: y = x w, dx = dy w, dw = dy^T x.
 enum class ProductPass : std::uint8_t { forward, input_gradient, weight_gradient };
@@ -25,7 +25,6 @@ struct ProductPurpose {
 };
 
 /// D = A * B.
-template <class Real>
 struct MatrixProduct {
     BasicMatrixView<const Real> a, b;
     BasicMatrixView<Real> d;
@@ -37,16 +36,14 @@ struct MatrixProduct {
 /// Stochastic rounding and fresh signs draw from the run's seed by step, layer, pass, part and operand. In fp64 mode a
 /// plain loop over ascending k replaces the backend (whose container is fp32). Returns the bytes of a product's
 /// quantised operands.
-template <class Real>
 ByteCount scaled_matmul(const Engine& engine, Run& run, const ProductTypes& types, ProductPurpose purpose,
-                        std::span<const MatrixProduct<Real>> products);
+                        std::span<const MatrixProduct> products);
 /// One product.
-template <class Real>
-ByteCount scaled_matmul(const Engine& engine, Run& run, const ProductTypes& types, const ProductPurpose& purpose,
-                        const BasicMatrixView<const Real>& a, const BasicMatrixView<const Real>& b,
-                        const BasicMatrixView<Real>& d) {
-    const MatrixProduct<Real> product{a, b, d};
+inline ByteCount scaled_matmul(const Engine& engine, Run& run, const ProductTypes& types, const ProductPurpose& purpose,
+                               const BasicMatrixView<const Real>& a, const BasicMatrixView<const Real>& b,
+                               const BasicMatrixView<Real>& d) {
+    const MatrixProduct product{a, b, d};
     return scaled_matmul(engine, run, types, purpose, std::span(&product, 1));
 }
 
-}  // namespace ulp
+}  // namespace ulp::inline ULPLAB_MODE

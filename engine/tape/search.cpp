@@ -4,18 +4,14 @@
 
 #include "engine/tape/tape.hpp"
 
-namespace ulp {
+namespace ulp::inline ULPLAB_MODE {
 namespace {
 
 /// How bad a number is. An operation is to blame where its result is worse than all that it read: an infinity among
 /// its operands (a mask) explains infinities, and a NaN explains everything.
-template <class Real>
-int severity_of(Real x) {
-    return std::isnan(x) ? 2 : std::isinf(x) ? 1 : 0;
-}
+int severity_of(Real x) { return std::isnan(x) ? 2 : std::isinf(x) ? 1 : 0; }
 
-template <class Real>
-int severity_of(const BasicTensor<Real>& tensor) {
+int severity_of(const Tensor& tensor) {
     int worst = 0;
     for (const Real x : tensor.values()) worst = std::max(worst, severity_of(x));
     return worst;
@@ -35,8 +31,7 @@ bool element_by_element(std::string_view label) {
     return op == "cast" || op == "store" || std::ranges::count(pointwise_operations(), op) > 0;
 }
 
-template <class Real>
-LargestTerm largest_term(const ProductTerms<Real>& terms, Index element) {
+LargestTerm largest_term(const ProductTerms& terms, Index element) {
     const Index area = terms.a.rows * terms.b.cols;
     const Index i = element % area / terms.b.cols;
     const Index j = element % terms.b.cols;
@@ -58,17 +53,15 @@ LargestTerm largest_term(const ProductTerms<Real>& terms, Index element) {
 
 }  // namespace
 
-template <class Real>
-void BasicTape<Real>::search(const std::string& label, const Pass& pass, const BasicTensor<Real>& result,
-                             const std::vector<BasicVar<Real>>& operands, const Terms& terms) {
+void Tape::search(const std::string& label, const Pass& pass, const Tensor& result, const std::vector<Var>& operands,
+                  const Terms& terms) {
     std::vector<Read> reads;
-    for (const BasicVar<Real>& var : operands) {
+    for (const Var& var : operands) {
         const Node& node = nodes_[var.id];
         // Backward, what is turned into gradients of inputs is the gradient of the result, with the inputs' help.
         reads.push_back({&node, pass.of.empty() ? &node.value : &node.gradient, pass.of.empty()});
         if (pass.of.empty()) continue;
-        for (const BasicVar<Real>& input : node.inputs)
-            reads.push_back({&nodes_[input.id], &nodes_[input.id].value, true});
+        for (const Var& input : node.inputs) reads.push_back({&nodes_[input.id], &nodes_[input.id].value, true});
     }
     const bool by_element = element_by_element(label);
     const auto corresponds = [&](const Read& read) {
@@ -111,8 +104,7 @@ void BasicTape<Real>::search(const std::string& label, const Pass& pass, const B
 }
 
 /// No operation made it, so it was given: a NaN in data, an infinity in a parameter.
-template <class Real>
-void BasicTape<Real>::report_given(const std::vector<Read>& reads) {
+void Tape::report_given(const std::vector<Read>& reads) {
     for (const Read& read : reads) {
         if (!read.given || !read.node->leaf) continue;
         const int least = read.node->parameter ? 1 : 2;
@@ -133,8 +125,7 @@ void BasicTape<Real>::report_given(const std::vector<Read>& reads) {
 }
 
 /// Of a sum of gradients whose parts were finite and which is not.
-template <class Real>
-void BasicTape<Real>::search_sum(const std::string& label, const BasicTensor<Real>& sum) {
+void Tape::search_sum(const std::string& label, const Tensor& sum) {
     for (Index i = 0; i < sum.size(); ++i) {
         if (std::isfinite(sum[i])) continue;
         run_->observers.watch->first_nonfinite = NonFinite{.label = label,
@@ -149,13 +140,4 @@ void BasicTape<Real>::search_sum(const std::string& label, const BasicTensor<Rea
     }
 }
 
-template void BasicTape<float>::search(const std::string&, const Pass&, const Tensor&, const std::vector<Var>&,
-                                       const Terms&);
-template void BasicTape<double>::search(const std::string&, const Pass&, const BasicTensor<double>&,
-                                        const std::vector<BasicVar<double>>&, const Terms&);
-template void BasicTape<float>::report_given(const std::vector<Read>&);
-template void BasicTape<double>::report_given(const std::vector<Read>&);
-template void BasicTape<float>::search_sum(const std::string&, const Tensor&);
-template void BasicTape<double>::search_sum(const std::string&, const BasicTensor<double>&);
-
-}  // namespace ulp
+}  // namespace ulp::inline ULPLAB_MODE

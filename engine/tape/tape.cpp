@@ -13,18 +13,15 @@
 #include "engine/watching/exponent_counts.hpp"
 #include "softfloat/format_names.hpp"
 
-namespace ulp {
+namespace ulp::inline ULPLAB_MODE {
 
-template <class Real>
-std::string BasicTape<Real>::label_for(std::string_view op) {
+std::string Tape::label_for(std::string_view op) {
     std::string label = scope_.empty() ? std::string(op) : fmt::format("{}/{}", scope_, op);
     const auto found = labels_.find(label);
     return found == labels_.end() ? label : fmt::format("{}_{}", label, found->second + 1);
 }
 
-template <class Real>
-BasicVar<Real> BasicTape<Real>::push(std::string_view op, BasicTensor<Real> value, bool needs_gradient,
-                                     Backward backward) {
+Var Tape::push(std::string_view op, Tensor value, bool needs_gradient, Backward backward) {
     std::string label = label_for(op);
     ++labels_[scope_.empty() ? std::string(op) : fmt::format("{}/{}", scope_, op)];
     const bool leaf = !backward;
@@ -38,24 +35,21 @@ BasicVar<Real> BasicTape<Real>::push(std::string_view op, BasicTensor<Real> valu
     return {this, nodes_.size() - 1};
 }
 
-template <class Real>
-BasicVar<Real> BasicTape<Real>::push_unstored(std::string_view op, BasicTensor<Real> value, const FloatFormat& stored,
-                                              bool needs_gradient, Backward backward) {
-    const BasicVar<Real> var = push(op, std::move(value), needs_gradient, std::move(backward));
+Var Tape::push_unstored(std::string_view op, Tensor value, const FloatFormat& stored, bool needs_gradient,
+                        Backward backward) {
+    const Var var = push(op, std::move(value), needs_gradient, std::move(backward));
     nodes_[var.id].stored_format = stored;
     return var;
 }
 
-template <class Real>
-BasicVar<Real> BasicTape<Real>::stored(BasicVar<Real> x) {
+Var Tape::stored(Var x) {
     const Node& node = nodes_[x.id];
     if (node.stored_format == node.value.format()) return x;
     if (node.stored_as != none) return {this, node.stored_as};
-    BasicTensor<Real> y = node.value;
+    Tensor y = node.value;
     store(label_for("store"), {"forward"}, y, node.stored_format, {x});
-    const BasicVar<Real> result =
-        push("store", std::move(y), node.needs_gradient,
-             [this, x](const BasicTensor<Real>& dy, const BasicTensor<Real>&) { accumulate(x, dy); });
+    const Var result = push("store", std::move(y), node.needs_gradient,
+                            [this, x](const Tensor& dy, const Tensor&) { accumulate(x, dy); });
     nodes_[x.id].stored_as = result.id;
     return result;
 }
@@ -63,16 +57,12 @@ BasicVar<Real> BasicTape<Real>::stored(BasicVar<Real> x) {
 namespace {
 
 /// Throws std::invalid_argument, naming the place, unless every number of the parameter lies on its format's grid.
-template <class Real>
-void require_on_grid(const BasicParameter<Real>& parameter) {
+void require_on_grid(const Parameter& parameter) {
     const FloatFormat& format = parameter.value.format();
-    if (format == container_format<Real>) return;
-    if constexpr (std::is_same_v<Real, float>) {
-        if (!maybe_off_grid(MatrixView(parameter.value.data(), 1, parameter.value.size()), format)) return;
-    }
-    using Word = std::conditional_t<std::is_same_v<Real, float>, std::uint32_t, std::uint64_t>;
+    if (format == container_format) return;
+    if (!maybe_off_grid(BasicMatrixView<const Real>(parameter.value.data(), 1, parameter.value.size()), format)) return;
     const Rounder<Real> round(format);
-    const auto off = [&](Real x) { return std::bit_cast<Word>(round(x)) != std::bit_cast<Word>(x) ? 1 : 0; };
+    const auto off = [&](Real x) { return std::bit_cast<RealWord>(round(x)) != std::bit_cast<RealWord>(x) ? 1 : 0; };
     std::int64_t suspects = 0;
     for (const Real x : parameter.value.values()) suspects += off(x);
     for (Index i = 0; suspects > 0 && i < parameter.value.size(); ++i) {
@@ -86,33 +76,31 @@ void require_on_grid(const BasicParameter<Real>& parameter) {
 
 }  // namespace
 
-template <class Real>
-BasicTensor<Real> BasicTape<Real>::value_of(const BasicParameter<Real>& parameter) const {
+Tensor Tape::value_of(const Parameter& parameter) const {
     if (!run_->weights) return parameter.value;
     const auto found = run_->weights->find(parameter.name);
     if (found == run_->weights->end()) return parameter.value;
-    BasicTensor<Real> value(parameter.value.shape());
-    for (Index i = 0; i < value.size(); ++i) value[i] = static_cast<Real>(found->second[i]);
+    Tensor value = found->second;
+    value.set_format(container_format);
     const Recipe& recipe = engine_->recipe;
-    if (recipe.weights == container_format<Real>) return value;
+    if (recipe.weights == container_format) return value;
     if (parameter.kept_value) keep_in(*parameter.kept_value, recipe.rounding, value);
-    value.set_format(container_format<Real>);
+    value.set_format(container_format);
     value.round_to_format(recipe.stored(parameter.value.format()));
     return value;
 }
 
-template <class Real>
-BasicVar<Real> BasicTape<Real>::parameter(BasicParameter<Real>& parameter) {
+Var Tape::parameter(Parameter& parameter) {
     const auto known = parameters_.find(&parameter);
     if (known != parameters_.end()) return {this, known->second};
     require_on_grid(parameter);
-    BasicTensor<Real> value = value_of(parameter);
+    Tensor value = value_of(parameter);
     const FloatFormat format = value.format();
     nodes_.push_back({std::move(value), {}, {}, parameter.name, true, true, true, format});
     const std::size_t id = nodes_.size() - 1;
     show(TensorRole::weight, nodes_.back(), nodes_.back().value);
     // The node's gradient is handed to the parameter when backward() reaches it.
-    nodes_.back().backward = [this, id, &parameter](const BasicTensor<Real>& gradient, const BasicTensor<Real>&) {
+    nodes_.back().backward = [this, id, &parameter](const Tensor& gradient, const Tensor&) {
         show(TensorRole::weight_gradient, nodes_[id], gradient);
         if (parameter.gradient.empty()) {
             parameter.gradient = gradient;
@@ -129,8 +117,7 @@ BasicVar<Real> BasicTape<Real>::parameter(BasicParameter<Real>& parameter) {
     return {this, id};
 }
 
-template <class Real>
-bool BasicTape<Real>::store_gradient(const Node& node, BasicTensor<Real>& gradient, const Terms& terms) {
+bool Tape::store_gradient(const Node& node, Tensor& gradient, const Terms& terms) {
     const ComputeFormat format = engine_->recipe.stored(node.value.format());
     if (run_->observers.watch != nullptr) {
         return store(nodes_[running_].label, {"backward, gradient of ", node.label}, gradient, format.format,
@@ -141,44 +128,38 @@ bool BasicTape<Real>::store_gradient(const Node& node, BasicTensor<Real>& gradie
 }
 
 /// The same for numbers of the running operation's own gradient: they are stored already where the format is the same.
-template <class Real>
-bool BasicTape<Real>::store_moved(const Node& node, BasicTensor<Real>& gradient) {
+bool Tape::store_moved(const Node& node, Tensor& gradient) {
     if (gradient.format() != node.value.format()) return store_gradient(node, gradient);
     return !searches() || nodes_[running_].gradient_finite || all_finite(gradient);
 }
 
-template <class Real>
-void BasicTape<Real>::count_gradient(const BasicTensor<Real>& gradient) {
+void Tape::count_gradient(const Tensor& gradient) {
     gradients_ += bytes_of(gradient);
     if (gradients_.held > most_gradients_.held) most_gradients_ = gradients_;
 }
 
-template <class Real>
-void BasicTape<Real>::drop_gradient(Node& node) {
+void Tape::drop_gradient(Node& node) {
     const ByteCount bytes = bytes_of(node.gradient);
     gradients_ += {-bytes.stored, -bytes.held};
     node.gradient = {};
     node.gradient_finite = true;
 }
 
-template <class Real>
-void BasicTape<Real>::accumulate(BasicVar<Real> input, BasicTensor<Real> gradient, const Terms& terms) {
+void Tape::accumulate(Var input, Tensor gradient, const Terms& terms) {
     Node& node = nodes_[input.id];
     if (!node.needs_gradient) return;
     const bool finite = store_gradient(node, gradient, terms);
     add_gradient(node, std::move(gradient), finite);
 }
 
-template <class Real>
-void BasicTape<Real>::pass_on(BasicVar<Real> input, BasicTensor<Real> gradient) {
+void Tape::pass_on(Var input, Tensor gradient) {
     Node& node = nodes_[input.id];
     if (!node.needs_gradient) return;
     const bool finite = store_moved(node, gradient);
     add_gradient(node, std::move(gradient), finite);
 }
 
-template <class Real>
-void BasicTape<Real>::add_gradient(Node& node, BasicTensor<Real> gradient, bool finite) {
+void Tape::add_gradient(Node& node, Tensor gradient, bool finite) {
     if (node.gradient.empty()) {
         node.gradient = std::move(gradient);
         node.gradient_finite = finite;
@@ -192,14 +173,13 @@ void BasicTape<Real>::add_gradient(Node& node, BasicTensor<Real> gradient, bool 
     }
 }
 
-template <class Real>
-void BasicTape<Real>::pass_on_part(BasicVar<Real> input, BasicTensor<Real> gradient, Index dimension, Index start) {
+void Tape::pass_on_part(Var input, Tensor gradient, Index dimension, Index start) {
     Node& node = nodes_[input.id];
     if (!node.needs_gradient) return;
     const bool finite = store_moved(node, gradient);
     const ComputeFormat format = engine_->recipe.stored(node.value.format());
     if (node.gradient.empty()) {
-        node.gradient = BasicTensor<Real>(node.value.shape(), format.format);
+        node.gradient = Tensor(node.value.shape(), format.format);
         count_gradient(node.gradient);
     }
     Index inner = 1;
@@ -219,14 +199,13 @@ void BasicTape<Real>::pass_on_part(BasicVar<Real> input, BasicTensor<Real> gradi
     if (parts_finite && !node.gradient_finite) search_sum(node.label, node.gradient);
 }
 
-template <class Real>
-void BasicTape<Real>::backward(BasicVar<Real> root, Real seed) {
+void Tape::backward(Var root, Real seed) {
     if (value(root).size() != 1) {
         throw std::invalid_argument(fmt::format("backward starts from one number, not from a tensor of shape {}",
                                                 text_of(value(root).shape())));
     }
     running_ = root.id;
-    accumulate(root, BasicTensor<Real>(value(root).shape(), std::vector<Real>{seed}));
+    accumulate(root, Tensor(value(root).shape(), std::vector<Real>{seed}));
     for (std::size_t id = root.id + 1; id-- > 0;) {
         Node& node = nodes_[id];
         if (!node.needs_gradient || node.gradient.empty() || !node.backward) continue;
@@ -237,8 +216,7 @@ void BasicTape<Real>::backward(BasicVar<Real> root, Real seed) {
     }
 }
 
-template <class Real>
-const BasicTensor<Real>& BasicTape<Real>::gradient(BasicVar<Real> var) const {
+const Tensor& Tape::gradient(Var var) const {
     const Node& node = nodes_[var.id];
     if (node.gradient.empty() && node.value.size() != 0) {
         throw std::logic_error(
@@ -249,10 +227,8 @@ const BasicTensor<Real>& BasicTape<Real>::gradient(BasicVar<Real> var) const {
     return node.gradient;
 }
 
-template <class Real>
-bool BasicTape<Real>::store(const std::string& label, const Pass& pass, BasicTensor<Real>& result,
-                            const FloatFormat& format, const std::vector<BasicVar<Real>>& operands,
-                            const Terms& terms) {
+bool Tape::store(const std::string& label, const Pass& pass, Tensor& result, const FloatFormat& format,
+                 const std::vector<Var>& operands, const Terms& terms) {
     Watch* watch = run_->observers.watch;
     const ComputeFormat target = engine_->recipe.stored(format);
     if (watch == nullptr) {
@@ -265,8 +241,7 @@ bool BasicTape<Real>::store(const std::string& label, const Pass& pass, BasicTen
     return finite;
 }
 
-template <class Real>
-ByteCount BasicTape<Real>::activation_bytes() const {
+ByteCount Tape::activation_bytes() const {
     ByteCount bytes;
     for (const Node& node : nodes_) {
         if (node.parameter) continue;
@@ -277,16 +252,10 @@ ByteCount BasicTape<Real>::activation_bytes() const {
     return bytes;
 }
 
-template <class Real>
-void BasicTape<Real>::show(TensorRole role, const Node& node, const BasicTensor<Real>& tensor) const {
-    if constexpr (std::is_same_v<Real, float>) {
-        if (!run_->observers.tap) return;
-        const bool scaled = role == TensorRole::weight_gradient || role == TensorRole::activation_gradient;
-        run_->observers.tap({role, node.label, tensor.values(), tensor.format(), scaled ? run_->loss_scale : 1.0});
-    }
+void Tape::show(TensorRole role, const Node& node, const Tensor& tensor) const {
+    if (!run_->observers.tap) return;
+    const bool scaled = role == TensorRole::weight_gradient || role == TensorRole::activation_gradient;
+    run_->observers.tap({role, node.label, tensor.values(), tensor.format(), scaled ? run_->loss_scale : 1.0});
 }
 
-template class BasicTape<float>;
-template class BasicTape<double>;
-
-}  // namespace ulp
+}  // namespace ulp::inline ULPLAB_MODE

@@ -4,11 +4,11 @@
 #include <span>
 
 #include "engine/rounding/compute_format.hpp"
+#include "engine/rounding/real.hpp"
 
-namespace ulp {
+namespace ulp::inline ULPLAB_MODE {
 
 /// to[i] = to[i] + from[i], each sum a step in the format.
-void add_rounded(std::span<const float> from, const ComputeFormat& format, float* to);
-void add_rounded(std::span<const double> from, const ComputeFormat& format, double* to);
+void add_rounded(std::span<const Real> from, const ComputeFormat& format, Real* to);
 
-}  // namespace ulp
+}  // namespace ulp::inline ULPLAB_MODE

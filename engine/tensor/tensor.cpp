@@ -9,7 +9,7 @@
 #include "engine/rounding/rounder.hpp"
 #include "engine/tensor/parallel.hpp"
 
-namespace ulp {
+namespace ulp::inline ULPLAB_MODE {
 
 std::string text_of(const Shape& shape) { return fmt::format("({})", fmt::join(shape, ", ")); }
 
@@ -35,43 +35,32 @@ void require_volume(const Shape& shape, std::size_t size) {
 
 }  // namespace
 
-template <class Real>
-BasicTensor<Real>::BasicTensor(Shape shape, const std::vector<Real>& values, const FloatFormat& format)
+Tensor::Tensor(Shape shape, const std::vector<Real>& values, const FloatFormat& format)
     : shape_(std::move(shape)), format_(format), data_(values.size()) {
     require_volume(shape_, data_.size());
     std::ranges::copy(values, data_.begin());
 }
 
-template <class Real>
-BasicTensor<Real>::BasicTensor(const BasicTensor& other)
-    : shape_(other.shape_), format_(other.format_), data_(other.data_.size()) {
+Tensor::Tensor(const Tensor& other) : shape_(other.shape_), format_(other.format_), data_(other.data_.size()) {
     in_parallel(size(), 1,
                 [&](Index first, Index last) { std::copy(other.data() + first, other.data() + last, data() + first); });
 }
 
-template <class Real>
-void BasicTensor<Real>::round_to_format(const ComputeFormat& target) {
+void Tensor::round_to_format(const ComputeFormat& target) {
     if (rounded_by(target)) round_all(target.format, data_, options_of(target));
     format_ = target.format;
 }
 
-template <class Real>
-BasicTensor<Real> BasicTensor<Real>::reshaped(Shape shape) const& {
-    return BasicTensor(*this).reshaped(std::move(shape));
-}
+Tensor Tensor::reshaped(Shape shape) const& { return Tensor(*this).reshaped(std::move(shape)); }
 
-template <class Real>
-BasicTensor<Real> BasicTensor<Real>::reshaped(Shape shape) && {
+Tensor Tensor::reshaped(Shape shape) && {
     require_volume(shape, data_.size());
     shape_ = std::move(shape);
     return std::move(*this);
 }
 
-template class BasicTensor<float>;
-template class BasicTensor<double>;
-
 Tensor tensor_of(const Matrix& matrix) {
-    return {{matrix.rows(), matrix.cols()}, std::vector<float>(matrix.data(), matrix.data() + matrix.size())};
+    return {{matrix.rows(), matrix.cols()}, std::vector<Real>(matrix.data(), matrix.data() + matrix.size())};
 }
 
-}  // namespace ulp
+}  // namespace ulp::inline ULPLAB_MODE

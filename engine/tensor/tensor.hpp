@@ -5,45 +5,40 @@
 #include <initializer_list>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "engine/rounding/compute_format.hpp"
+#include "engine/rounding/real.hpp"
 #include "engine/tensor/matrix.hpp"
 #include "engine/tensor/storage.hpp"
 #include "softfloat/format.hpp"
 
-namespace ulp {
+namespace ulp::inline ULPLAB_MODE {
 
 using Shape = std::vector<Index>;
 /// "(64, 10)"
 std::string text_of(const Shape& shape);
 Index volume(const Shape& shape);
 
-/// The container's own format: it holds every value of the tensors' formats exactly.
-template <class Real>
-inline constexpr FloatFormat container_format = std::is_same_v<Real, float> ? formats::fp32 : formats::fp64;
-
-/// Numbers in row-major order (the last index fastest). Every entry is a number of `format`; in fp64 mode (Real =
-/// double) the format is fp64. Copies are deep.
-template <class Real>
-class BasicTensor {
+/// Numbers in row-major order (the last index fastest). Every entry is a number of `format`; in fp64 mode the
+/// format is fp64. Copies are deep.
+class Tensor {
   public:
-    BasicTensor() = default;
-    BasicTensor(const BasicTensor& other);
-    BasicTensor(BasicTensor&&) noexcept = default;
-    BasicTensor& operator=(const BasicTensor& other) { return *this = BasicTensor(other); }
-    BasicTensor& operator=(BasicTensor&&) noexcept = default;
-    ~BasicTensor() = default;
+    Tensor() = default;
+    Tensor(const Tensor& other);
+    Tensor(Tensor&&) noexcept = default;
+    Tensor& operator=(const Tensor& other) { return *this = Tensor(other); }
+    Tensor& operator=(Tensor&&) noexcept = default;
+    ~Tensor() = default;
     /// Zeros.
-    explicit BasicTensor(Shape shape, const FloatFormat& format = container_format<Real>)
+    explicit Tensor(Shape shape, const FloatFormat& format = container_format)
         : shape_(std::move(shape)), format_(format), data_(static_cast<std::size_t>(volume(shape_))) {
         std::ranges::fill(data_, Real{0});
     }
-    BasicTensor(Shape shape, const std::vector<Real>& values, const FloatFormat& format = container_format<Real>);
+    Tensor(Shape shape, const std::vector<Real>& values, const FloatFormat& format = container_format);
     /// Numbers that are still to be set, every one of them.
-    static BasicTensor unset(Shape shape, const FloatFormat& format = container_format<Real>) {
-        BasicTensor tensor;
+    static Tensor unset(Shape shape, const FloatFormat& format = container_format) {
+        Tensor tensor;
         tensor.shape_ = std::move(shape);
         tensor.format_ = format;
         tensor.data_ = Storage<Real>(static_cast<std::size_t>(volume(tensor.shape_)));
@@ -71,30 +66,25 @@ class BasicTensor {
     [[nodiscard]] Index rows_of(Index cols) const { return cols == 0 ? 0 : size() / cols; }
     /// Whether rounding to the format may change an entry.
     [[nodiscard]] bool rounded_by(const ComputeFormat& target) const {
-        return options_of(target) != Context{} || (target.format != format_ && target.format != container_format<Real>);
+        return options_of(target) != Context{} || (target.format != format_ && target.format != container_format);
     }
     /// Rounds every entry to the format, as its options say of results, and takes it as its own. Exact if it is wider.
     void round_to_format(const ComputeFormat& target);
     /// The same numbers in another shape of the same volume.
-    [[nodiscard]] BasicTensor reshaped(Shape shape) const&;
-    [[nodiscard]] BasicTensor reshaped(Shape shape) &&;
+    [[nodiscard]] Tensor reshaped(Shape shape) const&;
+    [[nodiscard]] Tensor reshaped(Shape shape) &&;
     /// How entries are rounded to it. (fp64 mode knows no options.)
     static Context options_of(const ComputeFormat& target) {
-        return std::is_same_v<Real, float> ? results_of(target.options) : Context{};
+        return fp64_mode_on ? Context{} : results_of(target.options);
     }
 
   private:
     Shape shape_;
-    FloatFormat format_ = container_format<Real>;
+    FloatFormat format_ = container_format;
     Storage<Real> data_;
 };
-/// Here as for all of the trainer: the plain name holds formats up to fp32 in floats, BasicX<double> is for gradient
-/// checks.
-using Tensor = BasicTensor<float>;
-
-extern template class BasicTensor<float>;
-extern template class BasicTensor<double>;
 
 /// A matrix as a tensor, cast to nothing yet.
 Tensor tensor_of(const Matrix& matrix);
-}  // namespace ulp
+
+}  // namespace ulp::inline ULPLAB_MODE

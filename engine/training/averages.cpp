@@ -7,10 +7,9 @@
 #include "engine/rounding/stochastic.hpp"
 #include "engine/tensor/random.hpp"
 
-namespace ulp {
+namespace ulp::inline ULPLAB_MODE {
 
-template <class Real>
-BasicAverages<Real>::BasicAverages(const BasicModel<Real>& model, const AverageOptions& options) : options_(options) {
+Averages::Averages(const Model& model, const AverageOptions& options) : options_(options) {
     if (!(options.decay >= 0 && options.decay <= 1)) {
         throw std::invalid_argument(
             fmt::format("the decay of averages is {}; give a number from 0 to 1", options.decay));
@@ -18,26 +17,25 @@ BasicAverages<Real>::BasicAverages(const BasicModel<Real>& model, const AverageO
     if (options.rounding == UpdateRounding::kahan) {
         throw std::invalid_argument("averages are rounded to nearest or stochastically, not with Kahan's sums");
     }
-    if (options.rounding == UpdateRounding::stochastic && options.format == container_format<Real>) {
+    if (options.rounding == UpdateRounding::stochastic && options.format == container_format) {
         throw std::invalid_argument(
             "averages in fp32 are not rounded; take stochastic rounding with a narrower format");
     }
-    for (const BasicParameter<Real>& parameter : model.parameters()) {
-        BasicTensor<Real>& average = tensors_[parameter.name];
+    for (const Parameter& parameter : model.parameters()) {
+        Tensor& average = tensors_[parameter.name];
         average = parameter.updated();
-        average.set_format(container_format<Real>);
+        average.set_format(container_format);
         average.round_to_format(options.format);
     }
 }
 
-template <class Real>
-void BasicAverages<Real>::update(const BasicModel<Real>& model, std::int64_t step) {
+void Averages::update(const Model& model, std::int64_t step) {
     const auto take = static_cast<Real>(1 - options_.decay);
-    for (const BasicParameter<Real>& parameter : model.parameters()) {
-        BasicTensor<Real>& average = tensors_.at(parameter.name);
-        const BasicTensor<Real>& weights = parameter.updated();
+    for (const Parameter& parameter : model.parameters()) {
+        Tensor& average = tensors_.at(parameter.name);
+        const Tensor& weights = parameter.updated();
         for (Index i = 0; i < average.size(); ++i) average[i] += take * (weights[i] - average[i]);
-        average.set_format(container_format<Real>);
+        average.set_format(container_format);
         if (options_.rounding == UpdateRounding::stochastic) {
             const std::uint64_t stream = hash_of("average/" + parameter.name) + static_cast<std::uint64_t>(step);
             round_stochastically(options_.format, options_.seed, stream, 0, average.values());
@@ -48,7 +46,4 @@ void BasicAverages<Real>::update(const BasicModel<Real>& model, std::int64_t ste
     }
 }
 
-template class BasicAverages<float>;
-template class BasicAverages<double>;
-
-}  // namespace ulp
+}  // namespace ulp::inline ULPLAB_MODE

@@ -6,7 +6,7 @@
 
 #include "engine/tape/parameter.hpp"
 
-namespace ulp {
+namespace ulp::inline ULPLAB_MODE {
 
 /// average += (1 - decay) (weight - average) in fp32 after each update, as torch's lerp_ in timm's ModelEmaV2 and
 /// torch.optim.swa_utils; then rounded to `format`.
@@ -17,18 +17,17 @@ struct AverageOptions {
     std::uint64_t seed = 0;                             // of stochastic rounding
 };
 
-template <class Real>
-class BasicAverages {
+class Averages {
   public:
     /// They start as the weights are, masters where there are any. Throws std::invalid_argument for a decay outside of
     /// 0 to 1, for Kahan's rounding, and for stochastic rounding to fp32, which rounds nothing.
-    BasicAverages(const BasicModel<Real>& model, const AverageOptions& options);
+    Averages(const Model& model, const AverageOptions& options);
 
     /// After the optimizer's update number `step`.
-    void update(const BasicModel<Real>& model, std::int64_t step);
+    void update(const Model& model, std::int64_t step);
 
     /// By the parameters' names.
-    using Tensors = std::map<std::string, BasicTensor<Real>>;
+    using Tensors = std::map<std::string, Tensor>;
     [[nodiscard]] const Tensors& tensors() const { return tensors_; }
     [[nodiscard]] Tensors& tensors() { return tensors_; }
     [[nodiscard]] const AverageOptions& options() const { return options_; }
@@ -37,9 +36,5 @@ class BasicAverages {
     AverageOptions options_;
     Tensors tensors_;
 };
-using Averages = BasicAverages<float>;
 
-extern template class BasicAverages<float>;
-extern template class BasicAverages<double>;
-
-}  // namespace ulp
+}  // namespace ulp::inline ULPLAB_MODE

@@ -12,23 +12,22 @@
 #include "engine/tape/tape.hpp"
 #include "engine/training/optimizer.hpp"
 
-namespace ulp {
+namespace ulp::inline ULPLAB_MODE {
 
-template <class Real>
-class BasicGradScaler {
+class GradScaler {
   public:
-    explicit BasicGradScaler(const LossScaleOptions& options) : scale_(options) {}
+    explicit GradScaler(const LossScaleOptions& options) : scale_(options) {}
 
     /// loss to fp32, then times the scale (the loss itself where the scale is a constant 1).
-    BasicVar<Real> scale(BasicVar<Real> loss);
+    Var scale(Var loss);
     /// The same without beginning a step.
-    BasicVar<Real> scaled_loss(BasicVar<Real> loss) const;
+    Var scaled_loss(Var loss) const;
     /// Collects the optimizer's gradients and multiplies them by fp32(1 / scale); remembers whether any of them was
     /// infinite or NaN. Throws std::logic_error if called twice, after step, before the first scale(), or if the
     /// gradients are still in 16 bits (no master weights) and the scale is not 1.
-    void unscale(BasicOptimizer<Real>& optimizer);
+    void unscale(Optimizer& optimizer);
     /// Unscales if that was not done, then steps or skips. A constant scale never skips. Returns whether it stepped.
-    bool step(BasicOptimizer<Real>& optimizer);
+    bool step(Optimizer& optimizer);
     /// Moves the scale: any infinity over all optimizers lowers it once.
     void update();
 
@@ -46,11 +45,7 @@ class BasicGradScaler {
 
     LossScale scale_;
     bool started_ = false;
-    std::unordered_map<const BasicOptimizer<Real>*, PerOptimizer> optimizers_;
+    std::unordered_map<const Optimizer*, PerOptimizer> optimizers_;
 };
-using GradScaler = BasicGradScaler<float>;
 
-extern template class BasicGradScaler<float>;
-extern template class BasicGradScaler<double>;
-
-}  // namespace ulp
+}  // namespace ulp::inline ULPLAB_MODE

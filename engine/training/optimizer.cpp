@@ -11,7 +11,7 @@
 #include "engine/watching/exponent_counts.hpp"
 #include "softfloat/format_names.hpp"
 
-namespace ulp {
+namespace ulp::inline ULPLAB_MODE {
 
 std::string_view name_of(OptimizerKind kind) {
     switch (kind) {
@@ -67,9 +67,7 @@ void require_finite(const char* name, double x) {
 
 }  // namespace
 
-template <class Real>
-BasicOptimizer<Real>::BasicOptimizer(BasicModel<Real>& model, OptimizerOptions options)
-    : model_(&model), options_(std::move(options)) {
+Optimizer::Optimizer(Model& model, OptimizerOptions options) : model_(&model), options_(std::move(options)) {
     const OptimizerOptions& o = options_;
     for (const auto& [name, x] : {std::pair{"learning_rate", o.learning_rate},
                                   {"momentum", o.momentum},
@@ -84,21 +82,18 @@ BasicOptimizer<Real>::BasicOptimizer(BasicModel<Real>& model, OptimizerOptions o
     require_rounding();
 }
 
-template <class Real>
-void BasicOptimizer<Real>::set_learning_rate(double rate) {
+void Optimizer::set_learning_rate(double rate) {
     require_finite("learning_rate", rate);
     options_.learning_rate = rate;
 }
 
-template <class Real>
-void BasicOptimizer<Real>::set_eps(double eps) {
+void Optimizer::set_eps(double eps) {
     require_finite("eps", eps);
     options_.eps = eps;
 }
 
 /// Reports the first infinity or NaN of what finite numbers gave.
-template <class Real>
-void BasicOptimizer<Real>::search(const std::string& label, const char* pass, const BasicTensor<Real>& made) {
+void Optimizer::search(const std::string& label, const char* pass, const Tensor& made) {
     if (all_finite(made)) return;
     for (Index i = 0; i < made.size(); ++i) {
         if (std::isfinite(made[i])) continue;
@@ -114,8 +109,7 @@ void BasicOptimizer<Real>::search(const std::string& label, const char* pass, co
     }
 }
 
-template <class Real>
-void BasicOptimizer<Real>::require_rounding() const {
+void Optimizer::require_rounding() const {
     if (rounding() != UpdateRounding::stochastic) return;
     const Recipe& recipe = model_->recipe();
     const StateFormat master = recipe.state.master.value_or(StateFormat{recipe.update});
@@ -127,12 +121,11 @@ void BasicOptimizer<Real>::require_rounding() const {
                     recipe.name, recipe.master_weights ? "masters" : "weights", name_of(weights)));
 }
 
-template <class Real>
-void BasicOptimizer<Real>::collect_gradients() {
+void Optimizer::collect_gradients() {
     const Recipe& recipe = model_->recipe();
     gradients_.clear();
-    for (const BasicParameter<Real>& parameter : model_->parameters()) {
-        BasicTensor<Real>& gradient = gradients_.emplace_back(parameter.gradient);
+    for (const Parameter& parameter : model_->parameters()) {
+        Tensor& gradient = gradients_.emplace_back(parameter.gradient);
         if (gradient.empty()) continue;
         if (parameter.kept_gradient) keep_in(*parameter.kept_gradient, recipe.rounding, gradient);
         gradient.round_to_format(recipe.stored(parameter.update));
@@ -140,8 +133,7 @@ void BasicOptimizer<Real>::collect_gradients() {
     }
 }
 
-template <class Real>
-void BasicOptimizer<Real>::require_collected(const char* call) const {
+void Optimizer::require_collected(const char* call) const {
     if (collected()) return;
     throw std::logic_error(
         fmt::format("{} before unscale(): the gradients still carry the loss scale; call "
@@ -150,57 +142,53 @@ void BasicOptimizer<Real>::require_collected(const char* call) const {
 }
 
 /// f(steps, gradient) for each collected gradient, with steps in the format of its parameter's updates.
-template <class Real>
 template <class F>
-void BasicOptimizer<Real>::for_collected(F&& f) {
+void Optimizer::for_collected(F&& f) {
     std::size_t i = 0;
-    for (const BasicParameter<Real>& parameter : model_->parameters()) {
-        BasicTensor<Real>& gradient = gradients_[i++];
-        with_steps<Real>(model_->recipe().stored(parameter.update), [&](const auto& s) { f(s, gradient); });
+    for (const Parameter& parameter : model_->parameters()) {
+        Tensor& gradient = gradients_[i++];
+        with_steps(model_->recipe().stored(parameter.update), [&](const auto& s) { f(s, gradient); });
     }
 }
 
-template <class Real>
-Real BasicOptimizer<Real>::clip_by_norm(double limit) {
+Real Optimizer::clip_by_norm(double limit) {
     require_collected("clip_by_norm()");
     Real norm = 0;
     Real factor = 1;
     FloatFormat format = model_->recipe().update;
-    for (const BasicParameter<Real>& parameter : model_->parameters()) format = widest(format, parameter.update);
-    with_steps<Real>(model_->recipe().stored(format), [&](const auto& s) {
+    for (const Parameter& parameter : model_->parameters()) format = widest(format, parameter.update);
+    with_steps(model_->recipe().stored(format), [&](const auto& s) {
         Real sum = 0;
-        for (const BasicTensor<Real>& gradient : gradients_) {
+        for (const Tensor& gradient : gradients_) {
             for (const Real g : gradient.values()) sum = s.add(sum, s.mul(g, g));
         }
         norm = s.sqrt(sum);
         factor = s.div(s.round(limit), s.add(norm, s.round(1e-6)));
     });
     if (factor >= 1) return norm;
-    for_collected([&](const auto& s, BasicTensor<Real>& gradient) {
+    for_collected([&](const auto& s, Tensor& gradient) {
         const Real times = s.round(factor);
         for (Real& g : gradient.values()) g = s.mul(g, times);
     });
     return norm;
 }
 
-template <class Real>
-void BasicOptimizer<Real>::clip_by_value(double limit) {
+void Optimizer::clip_by_value(double limit) {
     require_collected("clip_by_value()");
-    for_collected([&](const auto& s, BasicTensor<Real>& gradient) {
+    for_collected([&](const auto& s, Tensor& gradient) {
         const Real bound = s.round(limit);
         for (Real& g : gradient.values()) g = g > bound ? bound : g < -bound ? -bound : g;
     });
 }
 
-template <class Real>
-void BasicOptimizer<Real>::step() {
+void Optimizer::step() {
     if (!collected()) collect_gradients();
     ++steps_;
     counts_ = {};
     before_bad_step.reset();
     std::size_t i = 0;
-    for (BasicParameter<Real>& parameter : model_->parameters()) {
-        const BasicTensor<Real>& gradient = gradients_[i++];
+    for (Parameter& parameter : model_->parameters()) {
+        const Tensor& gradient = gradients_[i++];
         if (gradient.empty()) continue;
         update_parameter(parameter, gradient);
         parameter.publish(model_->recipe().rounding);
@@ -212,12 +200,11 @@ void BasicOptimizer<Real>::step() {
 }
 
 /// As the model and the state were before the step that is over but for its gradients.
-template <class Real>
-void BasicOptimizer<Real>::complete(Snapshot& before) const {
+void Optimizer::complete(Snapshot& before) const {
     before = snapshot();
     --before.steps;
     std::size_t i = 0;
-    for (BasicParameter<Real>& parameter : before.parameters) {
+    for (Parameter& parameter : before.parameters) {
         if (gradients_[i++].empty()) continue;
         const auto& rows = before_.at(parameter.name);
         std::ranges::copy(rows.front(), parameter.updated().data());
@@ -228,31 +215,27 @@ void BasicOptimizer<Real>::complete(Snapshot& before) const {
     }
 }
 
-template <class Real>
-void BasicOptimizer<Real>::skip() {
+void Optimizer::skip() {
     gradients_.clear();
     model_->clear_gradients();
 }
 
-template <class Real>
-std::vector<std::string> BasicOptimizer<Real>::tensor_names() const {
+std::vector<std::string> Optimizer::tensor_names() const {
     std::vector<std::string> names = state_names(options_);
     if (rounding() == UpdateRounding::kahan) names.emplace_back("compensation");
     return names;
 }
 
-template <class Real>
-StateFormat BasicOptimizer<Real>::kept_format(std::string_view tensor, const BasicParameter<Real>& parameter) const {
+StateFormat Optimizer::kept_format(std::string_view tensor, const Parameter& parameter) const {
     const Recipe& recipe = model_->recipe();
     if (tensor == "compensation") return {parameter.updated().format()};
     const bool first = tensor == "mean" || tensor == "momentum";
     return (first ? recipe.state.m : recipe.state.v).value_or(StateFormat{parameter.update});
 }
 
-template <class Real>
-ByteCount BasicOptimizer<Real>::state_bytes() const {
+ByteCount Optimizer::state_bytes() const {
     ByteCount bytes;
-    for (const BasicParameter<Real>& parameter : model_->parameters()) {
+    for (const Parameter& parameter : model_->parameters()) {
         const Index size = parameter.value.size();
         for (const std::string& name : tensor_names()) {
             bytes += {kept_format(name, parameter).bytes(size), size * static_cast<Index>(sizeof(Real))};
@@ -261,15 +244,14 @@ ByteCount BasicOptimizer<Real>::state_bytes() const {
     return bytes;
 }
 
-template <class Real>
-void BasicOptimizer<Real>::update_parameter(BasicParameter<Real>& parameter, const BasicTensor<Real>& gradient) {
-    BasicTensor<Real>& weights = parameter.updated();
+void Optimizer::update_parameter(Parameter& parameter, const Tensor& gradient) {
+    Tensor& weights = parameter.updated();
     const Recipe& recipe = model_->recipe();
     const bool kahan = rounding() == UpdateRounding::kahan;
     std::vector<Real*> rows;
     for (const std::string& name : tensor_names()) {
-        BasicTensor<Real>& tensor = state_[parameter.name][name];
-        if (tensor.empty()) tensor = BasicTensor<Real>(weights.shape(), container_format<Real>);
+        Tensor& tensor = state_[parameter.name][name];
+        if (tensor.empty()) tensor = Tensor(weights.shape(), container_format);
         rows.push_back(tensor.data());
     }
     std::vector<Real*> before;
@@ -283,18 +265,18 @@ void BasicOptimizer<Real>::update_parameter(BasicParameter<Real>& parameter, con
     }
     Real* const compensation = kahan ? rows.back() : nullptr;
     if (kahan) rows.pop_back();
-    const ParameterUpdate<Real> all{.options = options_,
-                                    .step = steps_,
-                                    .steps_in = recipe.stored(parameter.update),
-                                    .stored_in = recipe.stored(weights.format()),
-                                    .rounding = rounding(),
-                                    .stream = hash_of(parameter.name) + static_cast<std::uint64_t>(steps_),
-                                    .state = rows,
-                                    .compensation = compensation,
-                                    .gradient = gradient.values(),
-                                    .weights = weights.values(),
-                                    .before = before,
-                                    .search = static_cast<bool>(on_nonfinite)};
+    const ParameterUpdate all{.options = options_,
+                              .step = steps_,
+                              .steps_in = recipe.stored(parameter.update),
+                              .stored_in = recipe.stored(weights.format()),
+                              .rounding = rounding(),
+                              .stream = hash_of(parameter.name) + static_cast<std::uint64_t>(steps_),
+                              .state = rows,
+                              .compensation = compensation,
+                              .gradient = gradient.values(),
+                              .weights = weights.values(),
+                              .before = before,
+                              .search = static_cast<bool>(on_nonfinite)};
     if (const std::optional<BadUpdate> bad = update(all, counts_)) {
         before_bad_step.emplace();
         on_nonfinite({.label = parameter.name,
@@ -312,9 +294,8 @@ void BasicOptimizer<Real>::update_parameter(BasicParameter<Real>& parameter, con
 }
 
 /// As computed, the numbers lie on the grid of the update's steps.
-template <class Real>
-void BasicOptimizer<Real>::keep(const std::string& name, const BasicParameter<Real>& parameter) {
-    BasicTensor<Real>& tensor = state_[parameter.name][name];
+void Optimizer::keep(const std::string& name, const Parameter& parameter) {
+    Tensor& tensor = state_[parameter.name][name];
     const StateFormat kept = kept_format(name, parameter);
     const FloatFormat computed = name == "compensation" ? kept.format : parameter.update;
     tensor.set_format(computed);
@@ -324,17 +305,16 @@ void BasicOptimizer<Real>::keep(const std::string& name, const BasicParameter<Re
     if (finite) search(parameter.name, ("update, " + name + " as it is kept").c_str(), tensor);
 }
 
-template <class Real>
-void BasicOptimizer<Real>::update_curvature(double batch_size) {
+void Optimizer::update_curvature(double batch_size) {
     if (options_.kind != OptimizerKind::sophia) throw std::logic_error("only sophia keeps a curvature");
     if (!collected()) collect_gradients();
     std::size_t i = 0;
-    for (const BasicParameter<Real>& parameter : model_->parameters()) {
-        const BasicTensor<Real>& gradient = gradients_[i++];
+    for (const Parameter& parameter : model_->parameters()) {
+        const Tensor& gradient = gradients_[i++];
         if (gradient.empty()) continue;
-        BasicTensor<Real>& curvature = state_[parameter.name]["curvature"];
-        if (curvature.empty()) curvature = BasicTensor<Real>(gradient.shape());
-        with_steps<Real>(model_->recipe().stored(parameter.update), [&](const auto& s) {
+        Tensor& curvature = state_[parameter.name]["curvature"];
+        if (curvature.empty()) curvature = Tensor(gradient.shape());
+        with_steps(model_->recipe().stored(parameter.update), [&](const auto& s) {
             const Real old = s.round(options_.beta2);
             const Real take = s.round((1 - options_.beta2) * batch_size);
             for (Index j = 0; j < gradient.size(); ++j) {
@@ -347,8 +327,7 @@ void BasicOptimizer<Real>::update_curvature(double batch_size) {
     skip();
 }
 
-template <class Real>
-void BasicOptimizer<Real>::load(State state, std::int64_t steps) {
+void Optimizer::load(State state, std::int64_t steps) {
     for (const auto& [name, tensors] : state) {
         const Shape& shape = (*model_)[name].value.shape();
         for (const auto& [kind, tensor] : tensors) {
@@ -364,17 +343,13 @@ void BasicOptimizer<Real>::load(State state, std::int64_t steps) {
     steps_ = steps;
 }
 
-template <class Real>
-void BasicOptimizer<Real>::restore(const Snapshot& snapshot) {
+void Optimizer::restore(const Snapshot& snapshot) {
     auto from = snapshot.parameters.begin();
-    for (BasicParameter<Real>& parameter : model_->parameters()) parameter = *from++;
+    for (Parameter& parameter : model_->parameters()) parameter = *from++;
     gradients_ = snapshot.gradients;
     state_ = snapshot.state;
     steps_ = snapshot.steps;
     options_ = snapshot.options;
 }
 
-template class BasicOptimizer<float>;
-template class BasicOptimizer<double>;
-
-}  // namespace ulp
+}  // namespace ulp::inline ULPLAB_MODE

@@ -14,7 +14,7 @@
 #include "engine/tape/parameter.hpp"
 #include "engine/watching/watch.hpp"
 
-namespace ulp {
+namespace ulp::inline ULPLAB_MODE {
 
 enum class OptimizerKind : std::uint8_t { sgd, adam, adamw, adagrad, rmsprop, sophia };
 std::string_view name_of(OptimizerKind kind);
@@ -52,18 +52,17 @@ struct UpdateCounts {
 using FoundInUpdate = std::function<void(NonFinite)>;
 
 /// Updates the parameters of a model. Every step of a rule is rounded to the format of the parameter's updates.
-template <class Real>
-class BasicOptimizer {
+class Optimizer {
   public:
     /// Throws std::invalid_argument, naming the option, for one that is negative, infinite or NaN, for a mean's factor
     /// above 1, and for stochastic rounding where no new weight needs rounding.
-    BasicOptimizer(BasicModel<Real>& model, OptimizerOptions options);
+    Optimizer(Model& model, OptimizerOptions options);
 
     /// Copies the parameters' gradients (step 6 of the eleven) into the update's format. Parameters without a gradient
     /// are left alone by step(). Called by unscaling, and by step() where it has not been called.
     void collect_gradients();
     /// The collected gradients, one a parameter, in the model's order; empty where there is none.
-    [[nodiscard]] std::vector<BasicTensor<Real>>& gradients() { return gradients_; }
+    [[nodiscard]] std::vector<Tensor>& gradients() { return gradients_; }
     [[nodiscard]] bool collected() const { return !gradients_.empty(); }
     /// Scales the collected gradients down to a total Euclidean norm of at most `limit`; returns the norm before.
     /// Squares add up in the widest of the updates' formats, parameter by parameter. Throws std::logic_error where
@@ -80,7 +79,7 @@ class BasicOptimizer {
     /// labels drawn from the model's own predictions, and drops them.
     void update_curvature(double batch_size);
 
-    [[nodiscard]] BasicModel<Real>& model() { return *model_; }
+    [[nodiscard]] Model& model() { return *model_; }
     [[nodiscard]] const OptimizerOptions& options() const { return options_; }
     /// Throws std::invalid_argument for what the constructor refuses, as set_eps().
     void set_learning_rate(double rate);
@@ -90,12 +89,12 @@ class BasicOptimizer {
     /// Steps taken (skipped ones do not count).
     [[nodiscard]] std::int64_t steps() const { return steps_; }
     /// The optimizer's tensors by parameter and name ("fc1.weight", "momentum"), for checkpoints and byte counts.
-    using State = std::map<std::string, std::map<std::string, BasicTensor<Real>>>;
+    using State = std::map<std::string, std::map<std::string, Tensor>>;
 
     /// Everything that step() changes, so that one can be tried and taken back.
     struct Snapshot {
-        std::deque<BasicParameter<Real>> parameters;
-        std::vector<BasicTensor<Real>> gradients;
+        std::deque<Parameter> parameters;
+        std::vector<Tensor> gradients;
         State state;
         std::int64_t steps;
         OptimizerOptions options;
@@ -122,27 +121,23 @@ class BasicOptimizer {
 
   private:
     [[nodiscard]] std::vector<std::string> tensor_names() const;
-    [[nodiscard]] StateFormat kept_format(std::string_view tensor, const BasicParameter<Real>& parameter) const;
+    [[nodiscard]] StateFormat kept_format(std::string_view tensor, const Parameter& parameter) const;
     void require_rounding() const;
-    void keep(const std::string& name, const BasicParameter<Real>& parameter);
-    void update_parameter(BasicParameter<Real>& parameter, const BasicTensor<Real>& gradient);
+    void keep(const std::string& name, const Parameter& parameter);
+    void update_parameter(Parameter& parameter, const Tensor& gradient);
     void require_collected(const char* call) const;
     void complete(Snapshot& before) const;
     template <class F>
     void for_collected(F&& f);
-    void search(const std::string& label, const char* pass, const BasicTensor<Real>& made);
+    void search(const std::string& label, const char* pass, const Tensor& made);
 
-    BasicModel<Real>* model_;
+    Model* model_;
     OptimizerOptions options_;
-    std::vector<BasicTensor<Real>> gradients_;
+    std::vector<Tensor> gradients_;
     State state_;
     std::map<std::string, std::vector<Storage<Real>>> before_;  // while a search is on: what step() changes, as it was
     std::int64_t steps_ = 0;
     UpdateCounts counts_;
 };
-using Optimizer = BasicOptimizer<float>;
 
-extern template class BasicOptimizer<float>;
-extern template class BasicOptimizer<double>;
-
-}  // namespace ulp
+}  // namespace ulp::inline ULPLAB_MODE

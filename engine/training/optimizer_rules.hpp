@@ -10,7 +10,7 @@
 #include "engine/rounding/steps.hpp"
 #include "engine/training/optimizer.hpp"
 
-namespace ulp {
+namespace ulp::inline ULPLAB_MODE {
 
 /// The tensors that a rule keeps.
 std::vector<std::string> state_names(const OptimizerOptions& options);
@@ -24,7 +24,6 @@ struct RuleContext {
     UpdateCounts* counts;
 };
 
-template <class Real>
 using StateRows = std::span<Real* const>;
 
 /// beta^step by multiplication (no libm).
@@ -35,8 +34,8 @@ inline double power(double base, std::int64_t exponent) {
 }
 
 struct SgdRule {
-    template <class Real, class Steps>
-    Real operator()(const Steps& s, const RuleContext& c, Real w, Real g, StateRows<Real> state, Index i) const {
+    template <class Steps>
+    Real operator()(const Steps& s, const RuleContext& c, Real w, Real g, StateRows state, Index i) const {
         const OptimizerOptions& o = c.options;
         if (o.weight_decay != 0) g = s.add(g, s.mul(s.round(o.weight_decay), w));
         if (!state.empty()) {
@@ -51,8 +50,8 @@ struct SgdRule {
 
 /// m = b1 m + (1 - b1) g, v = b2 v + (1 - b2) g^2, update = rate / (1 - b1^t) * m / (sqrt(v) / sqrt(1 - b2^t) + eps).
 struct AdamRule {
-    template <class Real, class Steps>
-    Real operator()(const Steps& s, const RuleContext& c, Real w, Real g, StateRows<Real> state, Index i) const {
+    template <class Steps>
+    Real operator()(const Steps& s, const RuleContext& c, Real w, Real g, StateRows state, Index i) const {
         const OptimizerOptions& o = c.options;
         const bool decoupled = o.kind == OptimizerKind::adamw;
         if (!decoupled && o.weight_decay != 0) g = s.add(g, s.mul(s.round(o.weight_decay), w));
@@ -70,8 +69,8 @@ struct AdamRule {
 
 /// sum = sum + g^2, update = rate * g / (sqrt(sum) + eps).
 struct AdagradRule {
-    template <class Real, class Steps>
-    Real operator()(const Steps& s, const RuleContext& c, Real w, Real g, StateRows<Real> state, Index i) const {
+    template <class Steps>
+    Real operator()(const Steps& s, const RuleContext& c, Real w, Real g, StateRows state, Index i) const {
         const OptimizerOptions& o = c.options;
         if (o.weight_decay != 0) g = s.add(g, s.mul(s.round(o.weight_decay), w));
         Real& sum = state[0][i];
@@ -83,8 +82,8 @@ struct AdagradRule {
 /// square = alpha square + (1 - alpha) g^2, direction = g / (sqrt(square) + eps), with momentum v = momentum v +
 /// direction.
 struct RmspropRule {
-    template <class Real, class Steps>
-    Real operator()(const Steps& s, const RuleContext& c, Real w, Real g, StateRows<Real> state, Index i) const {
+    template <class Steps>
+    Real operator()(const Steps& s, const RuleContext& c, Real w, Real g, StateRows state, Index i) const {
         const OptimizerOptions& o = c.options;
         if (o.weight_decay != 0) g = s.add(g, s.mul(s.round(o.weight_decay), w));
         Real& square = state[0][i];
@@ -97,8 +96,8 @@ struct RmspropRule {
 
 /// m = b1 m + (1 - b1) g, update = rate * (clip(m / max(rho h, eps), 1) + weight_decay w), h the curvature.
 struct SophiaRule {
-    template <class Real, class Steps>
-    Real operator()(const Steps& s, const RuleContext& c, Real w, Real g, StateRows<Real> state, Index i) const {
+    template <class Steps>
+    Real operator()(const Steps& s, const RuleContext& c, Real w, Real g, StateRows state, Index i) const {
         const OptimizerOptions& o = c.options;
         Real& mean = state[0][i];
         mean = s.add(s.mul(s.round(o.beta1), mean), s.mul(s.round(1 - o.beta1), g));
@@ -126,4 +125,4 @@ void with_rule(OptimizerKind kind, const Function& f) {
     }
 }
 
-}  // namespace ulp
+}  // namespace ulp::inline ULPLAB_MODE

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace ulp {
+namespace ulp::inline ULPLAB_MODE {
 namespace {
 
 constexpr int least_exponent = -64;  // of the loss scales that are tried
@@ -95,9 +95,8 @@ Remedy remedy_of_step(const NonFinite& found, const Engine& engine, double loss_
 namespace {
 
 /// Whether the step is finite with the options that `change` sets; leaves the optimizer behind it.
-template <class Real, class Change>
-bool is_finite_with(BasicOptimizer<Real>& optimizer, const typename BasicOptimizer<Real>::Snapshot& before,
-                    const Change& change) {
+template <class Change>
+bool is_finite_with(Optimizer& optimizer, const Optimizer::Snapshot& before, const Change& change) {
     bool finite = true;
     optimizer.restore(before);
     change();
@@ -108,14 +107,12 @@ bool is_finite_with(BasicOptimizer<Real>& optimizer, const typename BasicOptimiz
 
 /// The smallest power of two as eps with which the updates are no larger than the optimizer's own rule has them, but
 /// for the rounding of its steps.
-template <class Real>
-std::optional<Remedy> larger_eps(BasicOptimizer<Real>& optimizer,
-                                 const typename BasicOptimizer<Real>::Snapshot& before) {
+std::optional<Remedy> larger_eps(Optimizer& optimizer, const Optimizer::Snapshot& before) {
     const OptimizerOptions& options = before.options;
     const double bound = own_bound(options);
     if (bound == 0) return std::nullopt;
     double largest_weight = 0;
-    for (const BasicParameter<Real>& parameter : before.parameters) {
+    for (const Parameter& parameter : before.parameters) {
         for (const Real w : parameter.updated().values()) {
             largest_weight = std::max(largest_weight, static_cast<double>(std::abs(w)));
         }
@@ -135,9 +132,7 @@ std::optional<Remedy> larger_eps(BasicOptimizer<Real>& optimizer,
 }
 
 /// Halves until the step is finite.
-template <class Real>
-std::optional<Remedy> smaller_rate(BasicOptimizer<Real>& optimizer,
-                                   const typename BasicOptimizer<Real>::Snapshot& before) {
+std::optional<Remedy> smaller_rate(Optimizer& optimizer, const Optimizer::Snapshot& before) {
     for (int halvings = 1; halvings <= -least_exponent; ++halvings) {
         const double rate = std::ldexp(before.options.learning_rate, -halvings);
         if (is_finite_with(optimizer, before, [&] { optimizer.set_learning_rate(rate); })) {
@@ -149,8 +144,7 @@ std::optional<Remedy> smaller_rate(BasicOptimizer<Real>& optimizer,
 
 }  // namespace
 
-template <class Real>
-Remedy remedy_of_update(BasicOptimizer<Real>& optimizer, const typename BasicOptimizer<Real>::Snapshot& before) {
+Remedy remedy_of_update(Optimizer& optimizer, const Optimizer::Snapshot& before) {
     const FoundInUpdate reported = optimizer.on_nonfinite;
     std::optional<Remedy> remedy = larger_eps(optimizer, before);
     if (!remedy) remedy = smaller_rate(optimizer, before);
@@ -158,7 +152,5 @@ Remedy remedy_of_update(BasicOptimizer<Real>& optimizer, const typename BasicOpt
     optimizer.on_nonfinite = reported;
     return remedy.value_or(Remedy{});
 }
-template Remedy remedy_of_update(Optimizer&, const Optimizer::Snapshot&);
-template Remedy remedy_of_update(BasicOptimizer<double>&, const BasicOptimizer<double>::Snapshot&);
 
-}  // namespace ulp
+}  // namespace ulp::inline ULPLAB_MODE

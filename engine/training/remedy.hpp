@@ -7,7 +7,7 @@
 #include "engine/training/optimizer.hpp"
 #include "engine/watching/watch.hpp"
 
-namespace ulp {
+namespace ulp::inline ULPLAB_MODE {
 
 /// Forward and backward of the step in this recipe with this constant loss scale: the first number that is not finite.
 using StepAgain = std::function<std::optional<NonFinite>(const Recipe&, double loss_scale)>;
@@ -26,7 +26,6 @@ Recipe with_remedy(Recipe recipe, const Remedy& remedy);
 /// no larger than the optimizer's own bound (Kingma and Ba, "Adam", section 2.1: the rate times max(1, (1 - beta1) /
 /// sqrt(1 - beta2)); for Sophia its clip, 1). Where no eps helps: the learning rate, halved until every update is
 /// finite. Leaves the optimizer as `before`.
-template <class Real>
-Remedy remedy_of_update(BasicOptimizer<Real>& optimizer, const typename BasicOptimizer<Real>::Snapshot& before);
+Remedy remedy_of_update(Optimizer& optimizer, const Optimizer::Snapshot& before);
 
-}  // namespace ulp
+}  // namespace ulp::inline ULPLAB_MODE

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace ulp {
+namespace ulp::inline ULPLAB_MODE {
 
 Sha256 Trace::taken() const {
     Sha256 sha = before;
@@ -15,16 +15,13 @@ Sha256 Trace::taken() const {
     return sha;
 }
 
-template <class Real>
-std::vector<std::string> digests_of(const BasicModel<Real>& model) {
+std::vector<std::string> digests_of(const Model& model) {
     std::vector<std::string> digests;
-    for (const BasicParameter<Real>& parameter : model.parameters()) {
+    for (const Parameter& parameter : model.parameters()) {
         digests.push_back(Sha256().add(parameter.updated().values()).hex());
     }
     return digests;
 }
-template std::vector<std::string> digests_of(const Model&);
-template std::vector<std::string> digests_of(const BasicModel<double>&);
 
 std::optional<std::string> first_difference(const Trace& a, const Trace& b) {
     if (a.parameters != b.parameters) return "the parameters differ";
@@ -50,4 +47,4 @@ std::optional<std::string> first_difference(const Trace& a, const Trace& b) {
     return std::nullopt;
 }
 
-}  // namespace ulp
+}  // namespace ulp::inline ULPLAB_MODE

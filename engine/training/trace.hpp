@@ -9,7 +9,7 @@
 #include "engine/files/sha256.hpp"
 #include "engine/tape/parameter.hpp"
 
-namespace ulp {
+namespace ulp::inline ULPLAB_MODE {
 
 struct TraceStep {
     std::int64_t step = 0;
@@ -35,10 +35,9 @@ struct Trace {
 };
 
 /// The digests of a model's parameters now.
-template <class Real>
-std::vector<std::string> digests_of(const BasicModel<Real>& model);
+std::vector<std::string> digests_of(const Model& model);
 
 /// Where two traces first differ, in words ("step 12: fc1.weight differs"), or nothing.
 std::optional<std::string> first_difference(const Trace& a, const Trace& b);
 
-}  // namespace ulp
+}  // namespace ulp::inline ULPLAB_MODE

@@ -12,55 +12,50 @@
 #include "engine/training/remedy.hpp"
 #include "engine/watching/exponent_counts.hpp"
 
-namespace ulp {
+namespace ulp::inline ULPLAB_MODE {
 
 namespace {
 
 /// Puts back what a forward and a backward pass move of a model: statistics and gradients.
-template <class Real>
 class Unmoved {
   public:
-    explicit Unmoved(BasicModel<Real>& model) : model_(&model), statistics_(model.statistics()) {
-        for (BasicParameter<Real>& p : model.parameters()) gradients_.push_back(std::exchange(p.gradient, {}));
+    explicit Unmoved(Model& model) : model_(&model), statistics_(model.statistics()) {
+        for (Parameter& p : model.parameters()) gradients_.push_back(std::exchange(p.gradient, {}));
     }
     ~Unmoved() {
         // In place: layers hold their addresses.
         for (std::size_t i = 0; i < statistics_.size(); ++i) model_->statistics()[i].second = statistics_[i].second;
         std::size_t i = 0;
-        for (BasicParameter<Real>& p : model_->parameters()) p.gradient = std::move(gradients_[i++]);
+        for (Parameter& p : model_->parameters()) p.gradient = std::move(gradients_[i++]);
     }
     Unmoved(const Unmoved&) = delete;
     Unmoved& operator=(const Unmoved&) = delete;
 
   private:
-    BasicModel<Real>* model_;
-    std::deque<std::pair<std::string, BasicBatchStatistics<Real>>> statistics_;
-    std::vector<BasicTensor<Real>> gradients_;
+    Model* model_;
+    std::deque<std::pair<std::string, BatchStatistics>> statistics_;
+    std::vector<Tensor> gradients_;
 };
 
 }  // namespace
 
-template <class Real>
-BasicTrainer<Real>::BasicTrainer(Engine engine, std::uint64_t seed)
+Trainer::Trainer(Engine engine, std::uint64_t seed)
     : engine_(std::move(engine)), model_(engine_.recipe, seed), scaler_(engine_.recipe.loss_scale) {
     run_.seed = seed;
 }
 
-template <class Real>
-void BasicTrainer<Real>::optimize(OptimizerOptions options) {
+void Trainer::optimize(OptimizerOptions options) {
     optimizer_options_ = options;
     run_.layers = LayerRecipes(engine_.recipe, linear_layers_of(model_));
     optimizer_.emplace(model_, std::move(options));
 }
 
-template <class Real>
-void BasicTrainer<Real>::watch(std::function<bool(std::int64_t)> when, Tap tap) {
+void Trainer::watch(std::function<bool(std::int64_t)> when, Tap tap) {
     when_ = std::move(when);
     tap_ = std::move(tap);
 }
 
-template <class Real>
-StepResult BasicTrainer<Real>::step(const std::vector<Forward>& micro_batches) {
+StepResult Trainer::step(const std::vector<Forward>& micro_batches) {
     if (!optimizer_) throw std::logic_error("call optimize() before the first step");
     if (micro_batches.empty()) throw std::invalid_argument("a step needs at least one batch");
     run_.observers.tap = when_ && when_(run_.step) ? tap_ : Tap{};
@@ -70,8 +65,8 @@ StepResult BasicTrainer<Real>::step(const std::vector<Forward>& micro_batches) {
     Real value = 0;
     const double share = 1.0 / static_cast<double>(micro_batches.size());
     for (const Forward& forward : micro_batches) {
-        BasicTape<Real> tape(engine_, run_);
-        const BasicVar<Real> loss = forward(tape);
+        Tape tape(engine_, run_);
+        const Var loss = forward(tape);
         value += loss.value()[0];
         tape.backward(scaler_.scale(micro_batches.size() == 1 ? loss : scaled(loss, share)));
         count_bytes(tape);
@@ -88,12 +83,11 @@ StepResult BasicTrainer<Real>::step(const std::vector<Forward>& micro_batches) {
     return result;
 }
 
-template <class Real>
-void BasicTrainer<Real>::estimate_curvature(const std::function<MeanLoss(BasicTape<Real>&)>& drawn) {
+void Trainer::estimate_curvature(const std::function<MeanLoss(Tape&)>& drawn) {
     Run quiet = run_;
     quiet.observers = {};
-    BasicTape<Real> tape(engine_, quiet);
-    BasicGradScaler<Real> scaler(constant_loss_scale(scaler_.value()));
+    Tape tape(engine_, quiet);
+    GradScaler scaler(constant_loss_scale(scaler_.value()));
     const MeanLoss mean = drawn(tape);
     tape.backward(scaler.scale(mean.loss));
     scaler.unscale(*optimizer_);
@@ -105,8 +99,7 @@ void BasicTrainer<Real>::estimate_curvature(const std::function<MeanLoss(BasicTa
     }
 }
 
-template <class Real>
-Evaluation BasicTrainer<Real>::evaluation(const EvaluationOptions& options) const {
+Evaluation Trainer::evaluation(const EvaluationOptions& options) const {
     const bool own = engine_.backend->has_product({formats::fp32, formats::fp32});
     const Recipe plain = recipe_by_name("fp32");
     Evaluation evaluation(!options.fp32 ? engine_
@@ -117,25 +110,21 @@ Evaluation BasicTrainer<Real>::evaluation(const EvaluationOptions& options) cons
     const bool averages = options.weights == EvaluatedWeights::averages;
     if (averages && !averages_) throw std::logic_error("call average() before an evaluation of averages");
     const auto weights = std::make_shared<WeightsByName>();
-    for (const BasicParameter<Real>& parameter : model_.parameters()) {
-        const BasicTensor<Real>& from = averages ? averages_->tensors().at(parameter.name) : parameter.updated();
-        BasicTensor<double>& to = (*weights)[parameter.name] = BasicTensor<double>(from.shape());
-        std::ranges::copy(from.values(), to.data());
+    for (const Parameter& parameter : model_.parameters()) {
+        (*weights)[parameter.name] = averages ? averages_->tensors().at(parameter.name) : parameter.updated();
     }
     evaluation.run.weights = weights;
     return evaluation;
 }
 
-template <class Real>
-bool BasicTrainer<Real>::update() {
+bool Trainer::update() {
     scaler_.unscale(*optimizer_);
     if (before_update) before_update(*optimizer_);
     return scaler_.step(*optimizer_);
 }
 
 /// The same, and looks for the first number that is not finite.
-template <class Real>
-bool BasicTrainer<Real>::searched_update(Watch& watch) {
+bool Trainer::searched_update(Watch& watch) {
     optimizer_->on_nonfinite = [&](NonFinite found) {
         if (watch.first_nonfinite) return;
         found.step = run_.step;
@@ -157,8 +146,7 @@ bool BasicTrainer<Real>::searched_update(Watch& watch) {
 
 /// What was found in the step's passes: an ordinary overflow of a dynamic scale is forgotten (it costs the step, and
 /// the scale falls), anything else gets its remedy.
-template <class Real>
-void BasicTrainer<Real>::judge(Watch& watch, const std::vector<Forward>& micro_batches) {
+void Trainer::judge(Watch& watch, const std::vector<Forward>& micro_batches) {
     const auto again = [&](const Recipe& recipe, double scale) { return step_again(micro_batches, recipe, scale); };
     const double scale = scaler_.value();
     const bool dynamic = scaler_.rule().options().dynamic;
@@ -171,9 +159,8 @@ void BasicTrainer<Real>::judge(Watch& watch, const std::vector<Forward>& micro_b
     }
 }
 
-template <class Real>
-std::optional<NonFinite> BasicTrainer<Real>::step_again(const std::vector<Forward>& micro_batches, const Recipe& recipe,
-                                                        double scale) {
+std::optional<NonFinite> Trainer::step_again(const std::vector<Forward>& micro_batches, const Recipe& recipe,
+                                             double scale) {
     const Unmoved unmoved(model_);
     Watch watch;
     watch.count_rounding = false;
@@ -181,36 +168,32 @@ std::optional<NonFinite> BasicTrainer<Real>::step_again(const std::vector<Forwar
     quiet.observers = {.watch = &watch};
     quiet.loss_scale = scale;
     const Engine engine(recipe, engine_.backend);
-    const BasicGradScaler<Real> scaler(constant_loss_scale(scale));
+    const GradScaler scaler(constant_loss_scale(scale));
     const double share = 1.0 / static_cast<double>(micro_batches.size());
     for (const Forward& forward : micro_batches) {
-        BasicTape<Real> tape(engine, quiet);
-        const BasicVar<Real> loss = forward(tape);
+        Tape tape(engine, quiet);
+        const Var loss = forward(tape);
         tape.backward(scaler.scaled_loss(micro_batches.size() == 1 ? loss : scaled(loss, share)));
     }
     return watch.first_nonfinite;
 }
 
-template <class Real>
-void BasicTrainer<Real>::record(const StepResult& result, Real loss) {
+void Trainer::record(const StepResult& result, Real loss) {
     if (trace_.parameters.empty()) {
-        for (const BasicParameter<Real>& parameter : model_.parameters()) trace_.parameters.push_back(parameter.name);
+        for (const Parameter& parameter : model_.parameters()) trace_.parameters.push_back(parameter.name);
     }
-    using Word = std::conditional_t<std::is_same_v<Real, float>, std::uint32_t, std::uint64_t>;
     const Real same_nan = std::isnan(loss) ? std::numeric_limits<Real>::quiet_NaN() : loss;
     trace_.steps.push_back(
-        {result.step, std::bit_cast<Word>(same_nan), result.loss_scale, result.skipped, digests_of(model_)});
+        {result.step, std::bit_cast<RealWord>(same_nan), result.loss_scale, result.skipped, digests_of(model_)});
 }
 
-template <class Real>
-void BasicTrainer<Real>::count_bytes(const BasicTape<Real>& tape) {
+void Trainer::count_bytes(const Tape& tape) {
     of_step_.activations = tape.activation_bytes();
     of_step_.activation_gradients = tape.gradient_bytes();
     of_step_.workspace = tape.workspace_bytes();
 }
 
-template <class Real>
-ByteCount BasicTrainer<Real>::Bytes::total() const {
+ByteCount Trainer::Bytes::total() const {
     ByteCount sum;
     for (const ByteCount& part :
          {weights, masters, gradients, optimizer, activations, activation_gradients, workspace}) {
@@ -219,15 +202,14 @@ ByteCount BasicTrainer<Real>::Bytes::total() const {
     return sum;
 }
 
-template <class Real>
-typename BasicTrainer<Real>::Bytes BasicTrainer<Real>::bytes() const {
+Trainer::Bytes Trainer::bytes() const {
     Bytes bytes = of_step_;
-    const auto bytes_of = [](const BasicTensor<Real>& tensor, const std::optional<StateFormat>& kept = std::nullopt) {
+    const auto bytes_of = [](const Tensor& tensor, const std::optional<StateFormat>& kept = std::nullopt) {
         ByteCount count = ulp::bytes_of(tensor);
         if (kept) count.stored = tensor.empty() ? 0 : kept->bytes(tensor.size());
         return count;
     };
-    for (const BasicParameter<Real>& parameter : model_.parameters()) {
+    for (const Parameter& parameter : model_.parameters()) {
         bytes.weights += bytes_of(parameter.value, parameter.kept_value);
         bytes.masters += bytes_of(parameter.master, parameter.kept_master);
         bytes.gradients += bytes_of(parameter.value, parameter.kept_gradient);  // in its value's format, or in this
@@ -236,14 +218,13 @@ typename BasicTrainer<Real>::Bytes BasicTrainer<Real>::bytes() const {
     return bytes;
 }
 
-template <class Real>
-typename BasicTrainer<Real>::Bytes BasicTrainer<Real>::planned_bytes(const Forward& forward) {
+Trainer::Bytes Trainer::planned_bytes(const Forward& forward) {
     Run quiet = run_;
     quiet.observers = {};
     const Bytes before = of_step_;
     {
         const Unmoved unmoved(model_);
-        BasicTape<Real> tape(engine_, quiet);
+        Tape tape(engine_, quiet);
         tape.backward(scaler_.scaled_loss(forward(tape)));
         count_bytes(tape);
     }
@@ -252,7 +233,4 @@ typename BasicTrainer<Real>::Bytes BasicTrainer<Real>::planned_bytes(const Forwa
     return planned;
 }
 
-template class BasicTrainer<float>;
-template class BasicTrainer<double>;
-
-}  // namespace ulp
+}  // namespace ulp::inline ULPLAB_MODE

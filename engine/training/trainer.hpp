@@ -30,7 +30,7 @@
 #include "engine/training/optimizer.hpp"
 #include "engine/training/trace.hpp"
 
-namespace ulp {
+namespace ulp::inline ULPLAB_MODE {
 
 struct StepResult {
     std::int64_t step;  // counted from 0
@@ -53,13 +53,12 @@ struct EvaluationOptions {
 };
 
 /// A model, its optimizer and its loss scaler under one recipe and backend.
-template <class Real>
-class BasicTrainer {
+class Trainer {
   public:
     /// A forward pass: puts the loss (one number) on the tape.
-    using Forward = std::function<BasicVar<Real>(BasicTape<Real>&)>;
+    using Forward = std::function<Var(Tape&)>;
 
-    BasicTrainer(Engine engine, std::uint64_t seed);
+    Trainer(Engine engine, std::uint64_t seed);
     /// Call once, after the net has asked the model for its parameters.
     void optimize(OptimizerOptions options);
 
@@ -70,14 +69,14 @@ class BasicTrainer {
 
     /// A mean loss, and of how many answers.
     struct MeanLoss {
-        BasicVar<Real> loss;
+        Var loss;
         double samples;
     };
     /// Sophia-G's estimate of the curvature (Liu et al., arXiv 2305.14342, algorithm 2) by a forward and backward pass
     /// that nothing watches: `drawn` puts on the tape the loss of answers that are drawn from the model's own
     /// predictions. Scaled as the loss is; where a gradient is not finite, the curvature stays. Throws std::logic_error
     /// for another optimizer.
-    void estimate_curvature(const std::function<MeanLoss(BasicTape<Real>&)>& drawn);
+    void estimate_curvature(const std::function<MeanLoss(Tape&)>& drawn);
 
     /// Shows tensors to `tap` in the steps that `when` picks.
     void watch(std::function<bool(std::int64_t step)> when, Tap tap);
@@ -97,11 +96,11 @@ class BasicTrainer {
     /// Keeps averages of the weights, which start as the weights are now.
     void average(const AverageOptions& options) { averages_.emplace(model_, options); }
     /// None before average().
-    [[nodiscard]] std::optional<BasicAverages<Real>>& averages() { return averages_; }
-    [[nodiscard]] const std::optional<BasicAverages<Real>>& averages() const { return averages_; }
-    [[nodiscard]] BasicModel<Real>& model() { return model_; }
-    [[nodiscard]] BasicOptimizer<Real>& optimizer() { return *optimizer_; }
-    [[nodiscard]] BasicGradScaler<Real>& scaler() { return scaler_; }
+    [[nodiscard]] std::optional<Averages>& averages() { return averages_; }
+    [[nodiscard]] const std::optional<Averages>& averages() const { return averages_; }
+    [[nodiscard]] Model& model() { return model_; }
+    [[nodiscard]] Optimizer& optimizer() { return *optimizer_; }
+    [[nodiscard]] GradScaler& scaler() { return scaler_; }
     [[nodiscard]] const Trace& trace() const { return trace_; }
     [[nodiscard]] std::int64_t steps() const { return run_.step; }
     /// The next step is number `step`, delayed scales remember `history`, and the trace goes on behind `before`
@@ -126,7 +125,7 @@ class BasicTrainer {
     [[nodiscard]] Bytes planned_bytes(const Forward& forward);
 
     /// Between unscaling and the update: clip here, or look at the gradients.
-    std::function<void(BasicOptimizer<Real>&)> before_update;
+    std::function<void(Optimizer&)> before_update;
 
   private:
     bool update();
@@ -134,23 +133,19 @@ class BasicTrainer {
     void judge(Watch& watch, const std::vector<Forward>& micro_batches);
     std::optional<NonFinite> step_again(const std::vector<Forward>& micro_batches, const Recipe& recipe, double scale);
     void record(const StepResult& result, Real loss);
-    void count_bytes(const BasicTape<Real>& tape);
+    void count_bytes(const Tape& tape);
 
     Engine engine_;
     Run run_;
-    BasicModel<Real> model_;
-    BasicGradScaler<Real> scaler_;
+    Model model_;
+    GradScaler scaler_;
     OptimizerOptions optimizer_options_;
-    std::optional<BasicOptimizer<Real>> optimizer_;
-    std::optional<BasicAverages<Real>> averages_;
+    std::optional<Optimizer> optimizer_;
+    std::optional<Averages> averages_;
     std::function<bool(std::int64_t)> when_;
     Tap tap_;
     Trace trace_;
     Bytes of_step_;  // the last three fields
 };
-using Trainer = BasicTrainer<float>;
 
-extern template class BasicTrainer<float>;
-extern template class BasicTrainer<double>;
-
-}  // namespace ulp
+}  // namespace ulp::inline ULPLAB_MODE

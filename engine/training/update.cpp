@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <type_traits>
 
 #include "engine/rounding/rounder.hpp"
 #include "engine/rounding/stochastic.hpp"
@@ -12,15 +11,14 @@
 #include "engine/training/optimizer_rules.hpp"
 #include "engine/watching/exponent_counts.hpp"
 
-namespace ulp {
+namespace ulp::inline ULPLAB_MODE {
 namespace {
 
 constexpr Index part_size = 1024;
-template <class Real>
 using Part = std::array<Real, static_cast<std::size_t>(part_size)>;
 
 /// Puts w - update on the weight's grid, to nearest, with what was lost kept in `lost` and added to the next update.
-template <class Real, class Steps>
+template <class Steps>
 Real compensated(const Steps& s, Real w, Real update, Real& lost) {
     const Real wanted = s.sub(-update, lost);
     const Real next = s.add(w, wanted);
@@ -29,25 +27,24 @@ Real compensated(const Steps& s, Real w, Real update, Real& lost) {
 }
 
 /// One part of a parameter: weights first .. last - 1.
-template <class Real>
 class PartUpdate {
   public:
-    PartUpdate(const ParameterUpdate<Real>& of, const RuleContext& rule, Index first)
+    PartUpdate(const ParameterUpdate& of, const RuleContext& rule, Index first)
         : of_(of),
           rule_(rule),
           first_(first),
           size_(std::min(part_size, static_cast<Index>(of.weights.size()) - first)),
           w_(of.weights.data() + first),
           g_(of.gradient.data() + first),
-          narrower_(of.stored_in != of.steps_in && of.stored_in.format != container_format<Real>) {
+          narrower_(of.stored_in != of.steps_in && of.stored_in.format != container_format) {
         for (Real* row : of.state) rows_.push_back(row + first);
         if (!of.before.empty()) copy_before();
     }
 
     void compute() {
-        with_steps<Real>(of_.steps_in, [&](const auto& s) {
+        with_steps(of_.steps_in, [&](const auto& s) {
             with_rule(of_.options.kind, [&](const auto& rule) {
-                const StateRows<Real> kept(rows_);
+                const StateRows kept(rows_);
                 const Real* const w = w_;
                 const Real* const g = g_;
                 Real* const out = changes_.data();
@@ -100,14 +97,14 @@ class PartUpdate {
     /// Kahan's sums run on the weights' own grid.
     void add_compensated() {
         if (narrower_) round_to_nearest(changes_);
-        with_steps<Real>(of_.stored_in, [&](const auto& s) {
+        with_steps(of_.stored_in, [&](const auto& s) {
             Real* const lost = of_.compensation + first_;
             for (Index i = 0; i < size_; ++i) next(i) = compensated(s, w_[i], change(i), lost[i]);
         });
     }
 
     void add_rounded() {
-        with_steps<Real>(of_.steps_in, [&](const auto& s) {
+        with_steps(of_.steps_in, [&](const auto& s) {
             const Real* const w = w_;
             for (Index i = 0, n = size_; i < n; ++i) next(i) = s.sub(w[i], change(i));
         });
@@ -120,18 +117,17 @@ class PartUpdate {
         }
     }
 
-    void round_to_nearest(Part<Real>& numbers) const {
+    void round_to_nearest(Part& numbers) const {
         round_all(of_.stored_in.format, std::span(numbers).first(static_cast<std::size_t>(size_)),
                   results_of(of_.stored_in.options));
     }
 
     /// By its bits, whose order is that of magnitudes: integers, so that the loop is vectorised.
     [[nodiscard]] double largest_change() const {
-        using Word = std::conditional_t<std::is_same_v<Real, float>, std::uint32_t, std::uint64_t>;
-        constexpr Word magnitude = ~Word{0} >> 1;
-        Word most = 0;
+        constexpr RealWord magnitude = ~RealWord{0} >> 1;
+        RealWord most = 0;
         for (std::size_t i = 0; i < static_cast<std::size_t>(size_); ++i) {
-            const Word x = std::bit_cast<Word>(changes_[i]) & magnitude;
+            const RealWord x = std::bit_cast<RealWord>(changes_[i]) & magnitude;
             most = x > most ? x : most;
         }
         return static_cast<double>(std::bit_cast<Real>(most));
@@ -169,20 +165,19 @@ class PartUpdate {
         return found;
     }
 
-    const ParameterUpdate<Real>& of_;
+    const ParameterUpdate& of_;
     const RuleContext& rule_;
     Index first_, size_;
     Real* w_;
     const Real* g_;
     std::vector<Real*> rows_;
     bool narrower_;
-    Part<Real> changes_, results_;
+    Part changes_, results_;
 };
 
 }  // namespace
 
-template <class Real>
-std::optional<BadUpdate> update(const ParameterUpdate<Real>& of, UpdateCounts& counts) {
+std::optional<BadUpdate> update(const ParameterUpdate& of, UpdateCounts& counts) {
     const auto size = static_cast<Index>(of.weights.size());
     const Index parts = (size + part_size - 1) / part_size;
     std::vector<UpdateCounts> counted(static_cast<std::size_t>(parts));
@@ -193,7 +188,7 @@ std::optional<BadUpdate> update(const ParameterUpdate<Real>& of, UpdateCounts& c
         for (Index i = first; i < last; ++i) {
             const auto k = static_cast<std::size_t>(i);
             const RuleContext rule{of.options, of.step, correction1, correction2, &counted[k]};
-            PartUpdate<Real> part(of, rule, i * part_size);
+            PartUpdate part(of, rule, i * part_size);
             part.compute();
             if (of.search) bad[k] = part.found();
             part.finish(counted[k]);
@@ -209,7 +204,5 @@ std::optional<BadUpdate> update(const ParameterUpdate<Real>& of, UpdateCounts& c
     const auto first_bad = std::ranges::find_if(bad, [](const auto& part) { return part.has_value(); });
     return first_bad == bad.end() ? std::nullopt : std::move(*first_bad);
 }
-template std::optional<BadUpdate> update(const ParameterUpdate<float>&, UpdateCounts&);
-template std::optional<BadUpdate> update(const ParameterUpdate<double>&, UpdateCounts&);
 
-}  // namespace ulp
+}  // namespace ulp::inline ULPLAB_MODE

@@ -10,10 +10,9 @@
 
 #include "engine/training/optimizer.hpp"
 
-namespace ulp {
+namespace ulp::inline ULPLAB_MODE {
 
 /// What the loop over a parameter's weights needs.
-template <class Real>
 struct ParameterUpdate {
     const OptimizerOptions& options;
     std::int64_t step;        // 1 for the first
@@ -38,7 +37,6 @@ struct BadUpdate {
 };
 
 /// Updates the weights and their state, and adds to the counts. Returns what the search found.
-template <class Real>
-std::optional<BadUpdate> update(const ParameterUpdate<Real>& of, UpdateCounts& counts);
+std::optional<BadUpdate> update(const ParameterUpdate& of, UpdateCounts& counts);
 
-}  // namespace ulp
+}  // namespace ulp::inline ULPLAB_MODE

@@ -14,7 +14,7 @@
 #include "softfloat/format_names.hpp"
 #include "softfloat/support/parallel.hpp"
 
-namespace ulp {
+namespace ulp::inline ULPLAB_MODE {
 
 std::string_view name_of(TensorRole role) {
     switch (role) {
@@ -50,9 +50,9 @@ struct Tallies {
 };
 
 /// The numbers' tally; adds them to the histogram where there is one, which then tells it.
-template <class Real>
-Tally counted(std::span<const Real> numbers, ExponentHistogram* histogram) {
-    if constexpr (std::is_same_v<Real, float>) {
+template <class Number>
+Tally counted(std::span<const Number> numbers, ExponentHistogram* histogram) {
+    if constexpr (std::is_same_v<Number, float>) {
         if (histogram != nullptr) {
             const auto special = [&] { return histogram->infinities() + histogram->nans(); };
             const std::int64_t zeros = histogram->zeros();
@@ -66,7 +66,6 @@ Tally counted(std::span<const Real> numbers, ExponentHistogram* histogram) {
 }
 
 /// Counts; where `format` is given, also before it rounds, each part while it is in the processor's nearest memory.
-template <class Real>
 Tallies tally_and_round(std::span<Real> values, const ComputeFormat* format, ExponentHistogram* histogram) {
     const std::size_t part = format == nullptr ? 32768 : 8192;
     const auto parts = static_cast<Index>((values.size() + part - 1) / part);
@@ -76,7 +75,7 @@ Tallies tally_and_round(std::span<Real> values, const ComputeFormat* format, Exp
         const std::span<Real> numbers = values.subspan(first, std::min(part, values.size() - first));
         if (format != nullptr) {
             own.before += tally_of(std::span<const Real>(numbers));
-            round_all(format->format, numbers, BasicTensor<Real>::options_of(*format));
+            round_all(format->format, numbers, Tensor::options_of(*format));
         }
         own.after += counted(std::span<const Real>(numbers), own_histogram);
     };
@@ -102,8 +101,7 @@ Tallies tally_and_round(std::span<Real> values, const ComputeFormat* format, Exp
 
 }  // namespace
 
-template <class Real>
-bool Watch::store(std::string_view label, const Pass& pass, BasicTensor<Real>& result, const ComputeFormat& format) {
+bool Watch::store(std::string_view label, const Pass& pass, Tensor& result, const ComputeFormat& format) {
     if (!count_rounding && !find_nonfinite && !histograms) {
         result.round_to_format(format);
         return true;
@@ -124,8 +122,6 @@ bool Watch::store(std::string_view label, const Pass& pass, BasicTensor<Real>& r
     }
     return tallies.after.finite == result.size();
 }
-template bool Watch::store(std::string_view, const Pass&, Tensor&, const ComputeFormat&);
-template bool Watch::store(std::string_view, const Pass&, BasicTensor<double>&, const ComputeFormat&);
 
 namespace {
 
@@ -194,4 +190,4 @@ std::string NonFinite::text() const {
     return text;
 }
 
-}  // namespace ulp
+}  // namespace ulp::inline ULPLAB_MODE

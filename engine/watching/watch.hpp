@@ -18,7 +18,7 @@
 #include "engine/watching/histogram.hpp"
 #include "softfloat/format.hpp"
 
-namespace ulp {
+namespace ulp::inline ULPLAB_MODE {
 
 enum class TensorRole : std::uint8_t { weight, activation, weight_gradient, activation_gradient };
 std::string_view name_of(TensorRole role);
@@ -27,7 +27,7 @@ std::string_view name_of(TensorRole role);
 struct TapEvent {
     TensorRole role;
     std::string_view name;  // "fc1.weight" for parameters, "fc1/linear" or "relu" for activations
-    std::span<const float> values;
+    std::span<const Real> values;
     FloatFormat format;  // the grid that the values lie on
     double loss_scale;   // 1 for weights and activations
 };
@@ -140,8 +140,7 @@ struct Watch {
 
     /// Rounds a result into its format, and counts under the operation's label and the pass. Returns whether all of it
     /// is finite (true where nothing asks).
-    template <class Real>
-    bool store(std::string_view label, const Pass& pass, BasicTensor<Real>& result, const ComputeFormat& format);
+    bool store(std::string_view label, const Pass& pass, Tensor& result, const ComputeFormat& format);
 
     [[nodiscard]] bool searches() const { return find_nonfinite && !first_nonfinite; }
 
@@ -159,10 +158,9 @@ struct ByteCount {
         return *this;
     }
 };
-template <class Real>
-ByteCount bytes_of(const BasicTensor<Real>& tensor) {
+inline ByteCount bytes_of(const Tensor& tensor) {
     const std::int64_t size = tensor.size();
     return {size * tensor.format().storage_bits() / 8, size * static_cast<std::int64_t>(sizeof(Real))};
 }
 
-}  // namespace ulp
+}  // namespace ulp::inline ULPLAB_MODE

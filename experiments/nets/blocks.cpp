@@ -40,8 +40,8 @@ Var UNet::operator()(Var x) const {
     const Var level1 = down1(x);
     const Var level2 = down2(max_pool2d(level1, 2));
     const Var deep = bottom(max_pool2d(level2, 2));
-    const Var back2 = up2(concat<float>({level2, rise2(deep)}, 1));
-    const Var back1 = up1(concat<float>({level1, rise1(back2)}, 1));
+    const Var back2 = up2(concat({level2, rise2(deep)}, 1));
+    const Var back1 = up1(concat({level1, rise1(back2)}, 1));
     return head(back1);
 }
 

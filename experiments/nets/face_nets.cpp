@@ -13,8 +13,8 @@ constexpr double slope = 0.2;
 Var doubled(Var x) {
     const Shape shape = x.value().shape();
     x = reshape(x, {shape[0], shape[1], shape[2], 1, shape[3], 1});
-    x = concat<float>({x, x}, 5);
-    return reshape(concat<float>({x, x}, 3), {shape[0], shape[1], 2 * shape[2], 2 * shape[3]});
+    x = concat({x, x}, 5);
+    return reshape(concat({x, x}, 3), {shape[0], shape[1], 2 * shape[2], 2 * shape[3]});
 }
 
 }  // namespace

@@ -34,6 +34,7 @@ quietly cmake --build "$work/used"
 digest=$("$work/used/transformer")
 [[ $digest == "learned "* ]] || fail "the transformer says: $digest"
 prints "$digest" "$work/used/transformer_shared"
+prints right "$work/used/gradients"
 for kind in "" _shared; do prints "2048 3" "$work/used/half$kind"; done
 [ "$has_cuda" != TRUE ] || [ "$("$work/used/instructions")" = some ] || fail "the gpu library has no instructions"
 grep -q ffp-contract=off "$work/used/build.ninja" || fail "the consumer is compiled without -ffp-contract=off"
@@ -61,6 +62,11 @@ if command -v pkg-config >/dev/null; then
         compile "ulplab-engine$kind" "$work/transformer.o" -lfmt -o "$work/transformer$kind"
         prints "$digest" "$work/transformer$kind"
     done
+    compile ulplab-engine-fp64 "$source_folder/tests/install/consumer/gradients.cpp" -lfmt -o "$work/gradients"
+    prints right "$work/gradients"
+    ! (compile ulplab-engine -c "$source_folder/tests/install/consumer/gradients.cpp" -o "$work/gradients.o") 2>"$work/said" ||
+        fail "gradients are checked in float"
+    grep -qF "link ulplab::engine_fp64" "$work/said" || { cat "$work/said" >&2; fail "nothing says how to check gradients"; }
     if command -v readelf >/dev/null; then
         readelf -d "$work/half-shared" | grep -qF "[libulplab_softfloat.so.${version%.*}]" ||
             fail "the program does not ask for libulplab_softfloat.so.${version%.*}"

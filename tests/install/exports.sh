@@ -41,6 +41,11 @@ for archive in "$(find "$prefix" -name libulplab_softfloat.a)" "$(find "$prefix"
     [ ! -s "$work/wrong" ] || { echo "$shared does not export what installed headers declare:"; cat "$work/wrong"; status=1; } >&2
 done
 
+# Of the library in double only what is compiled in fp64 mode may be defined, or it would clash with the other library.
+nm -C --defined-only "$(find "$prefix" -name libulplab_engine_fp64.a)" 2>/dev/null |
+    grep -E '^[0-9a-f]+ [TDB] ulp::' | grep -v ' ulp::fp64_mode::' >"$work/wrong" || true
+[ ! -s "$work/wrong" ] || { echo "libulplab_engine_fp64.a defines outside of ulp::fp64_mode:"; cat "$work/wrong"; status=1; } >&2
+
 # The controls: a kernel's function, were it exported, and a public function, were it not.
 echo 'ulp::gemm_kernels::fast_gemm(ulp::gemm_kernels::Kernels const&, long)' >"$work/kernel"
 [ "$(undeclared_of "$work/kernel")" = ulp::gemm_kernels::fast_gemm ] || { echo "exports.sh misses a kernel" >&2; status=1; }

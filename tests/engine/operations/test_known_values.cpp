@@ -1,16 +1,21 @@
-// Results worked out by hand: NaN through pools and relu, the statistics of batch norm, ctc's reductions, Nesterov's
-// momentum, Sophia's clip on both sides, and the names of attention's operations.
+// Results worked out by hand: NaN through pools and relu, the statistics of batch norm, Nesterov's momentum, Sophia's
+// clip on both sides, operations of users, and the names of attention's operations.
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <numbers>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "engine/layers/attention.hpp"
 #include "engine/operations/ops.hpp"
+#include "engine/operations/pointwise.hpp"
+#include "engine/tensor/random.hpp"
 #include "engine/training/optimizer.hpp"
 
 namespace {
@@ -66,44 +71,14 @@ TEST_CASE("batch norm divides by n and remembers the variance over n - 1") {
     CHECK(running.variance[0] == doctest::Approx(0.75 + 0.25 * 8.0 / 3.0));
 }
 
-/// Log-probabilities (2 steps, 2 sequences, 2 classes): class 1 has 3/4, then 1/4 in the first sequence, and 1/2 in the
-/// second, which has one step.
-BasicTensor<double> two_sequences() {
-    std::vector<double> numbers = {0.25, 0.75, 0.5, 0.5, 0.75, 0.25, 0.5, 0.5};
-    for (double& x : numbers) x = std::log(x);
-    return {{2, 2, 2}, numbers};
-}
-
-TEST_CASE("ctc gives the sum of -log P, or the mean of -log P over the labels") {
-    const Engine engine("fp64", "soft:ieee");
-    // "1" in two steps: 1 1, blank 1 or 1 blank: 3/16 + 1/16 + 9/16. In one step: 1/2.
-    const std::vector<CtcTarget> targets = {{{1}, 2}, {{1}, 1}};
-    const double sum = -std::log(13.0 / 16) - std::log(0.5);
-    for (const auto& [reduction, share] : {std::pair{Reduction::sum, 1.0}, {Reduction::mean, 0.5}}) {
-        BasicTape<double> tape(engine);
-        const BasicVar<double> x = tape.leaf(two_sequences());
-        const BasicVar<double> loss = ctc(x, targets, 0, reduction);
-        CHECK(loss.value()[0] == doctest::Approx(share * sum).epsilon(1e-14));
-        tape.backward(loss);
-        CHECK(x.gradient()[3] == doctest::Approx(-share).epsilon(1e-14));  // all ways of the second: class 1
-        CHECK(x.gradient()[1] == doctest::Approx(-share * 12.0 / 13).epsilon(1e-14));  // 3/16 + 9/16 of 13/16
-        CHECK(x.gradient()[7] == 0);                                                   // padding
-    }
-    // Two labels that are the same need a blank between them: 1 0 1 alone.
-    BasicTape<double> tape(engine);
-    const BasicVar<double> x = tape.leaf({{3, 1, 2}, std::vector<double>(6, std::log(0.5))});
-    CHECK(ctc(x, {{{1, 1}, 3}}, 0, Reduction::sum).value()[0] == doctest::Approx(3 * std::log(2.0)).epsilon(1e-14));
-    CHECK(ctc(x, {{{1, 1}, 3}}).value()[0] == doctest::Approx(1.5 * std::log(2.0)).epsilon(1e-14));
-}
-
 /// The weight after each of three steps with the gradients 1, 2, 4 at rate 0.5, from 1.
 std::vector<double> sgd_path(const OptimizerOptions& options) {
-    BasicModel<double> model(recipe_by_name("fp64"), 1);
-    BasicParameter<double>& w = model.add("w", {1}, Init::constant(1));
-    BasicOptimizer<double> optimizer(model, options);
+    Model model(recipe_by_name("fp32"), 1);
+    Parameter& w = model.add("w", {1}, Init::constant(1));
+    Optimizer optimizer(model, options);
     std::vector<double> path;
-    for (const double g : {1.0, 2.0, 4.0}) {
-        w.gradient = BasicTensor<double>({1}, std::vector<double>{g});
+    for (const float g : {1.0F, 2.0F, 4.0F}) {
+        w.gradient = Tensor({1}, std::vector<float>{g});
         optimizer.step();
         path.push_back(w.value[0]);
     }
@@ -118,16 +93,71 @@ TEST_CASE("Nesterov's momentum looks one step ahead") {
 }
 
 TEST_CASE("Sophia clips an update at 1 and at -1") {
-    BasicModel<double> model(recipe_by_name("fp64"), 1);
-    BasicParameter<double>& w = model.add("w", {3}, Init::constant(1));
-    BasicOptimizer<double> optimizer(model, {.kind = OptimizerKind::sophia, .learning_rate = 0.25, .eps = 1.0});
+    Model model(recipe_by_name("fp32"), 1);
+    Parameter& w = model.add("w", {3}, Init::constant(1));
+    Optimizer optimizer(model, {.kind = OptimizerKind::sophia, .learning_rate = 0.25, .eps = 1.0});
     // Without a curvature the direction is m / eps = (1 - beta1) g: 2, -2 and -0.5.
-    w.gradient = BasicTensor<double>({3}, std::vector<double>{20.0, -20.0, -5.0});
+    w.gradient = Tensor({3}, std::vector<float>{20.0F, -20.0F, -5.0F});
     optimizer.step();
     CHECK(w.value[0] == 0.75);
     CHECK(w.value[1] == 1.25);
     CHECK(w.value[2] == doctest::Approx(1.125));
     CHECK(optimizer.counts().clipped == 2);
+}
+
+/// A function of the user's own, and the built-in one of the same steps.
+Var own_sigmoid(Var x) {
+    return pointwise(
+        "own_sigmoid", x, [](const auto& s, Real v) { return s.sigmoid(v); },
+        [](const auto& s, Real, Real y, Real dy) { return s.mul(dy, s.mul(y, s.sub(1, y))); });
+}
+
+/// The same of an operation that is built for spans: x (1 + erf(x / sqrt 2)) / 2 element by element.
+Var own_gelu(Var x) {
+    const auto below = [](const auto& s, Real v) {
+        return s.mul(s.round(0.5), s.add(1, s.erf(s.mul(v, s.round(std::sqrt(0.5))))));
+    };
+    return pointwise(
+        "own_gelu", x, [=](const auto& s, Real v) { return s.mul(v, below(s, v)); },
+        [=](const auto& s, Real v, Real, Real dy) {
+            const double at_0 = 1 / std::sqrt(2 * std::numbers::pi);
+            const Real density = s.mul(s.round(at_0), s.exp(s.mul(s.round(-0.5), s.mul(v, v))));
+            return s.mul(dy, s.add(below(s, v), s.mul(v, density)));
+        });
+}
+
+std::vector<std::uint32_t> bits_of(const Tensor& tensor) {
+    std::vector<std::uint32_t> bits;
+    for (const float x : tensor.values()) bits.push_back(std::bit_cast<std::uint32_t>(x));
+    return bits;
+}
+
+TEST_CASE("a user's own operation rounds its steps as the recipe says, bit for bit as a built-in one") {
+    for (const char* name : {"fp32", "fp16", "pure_bf16", "mixed_fp16", "fp16+ftz"}) {
+        CAPTURE(name);
+        const Engine engine(name, "soft:ieee");
+        Tape tape(engine);
+        const Shape shape{3, 400};  // more than one piece, and a part of one
+        Tensor values(shape);
+        Random random(7, "values");
+        for (float& x : values.values()) x = static_cast<float>(4 * random.normal());
+        const auto both = [&](auto f) {
+            const Var x = tape.leaf(values);
+            const Var y = f(tape.input(Tensor(values)));
+            const Var z = f(x);
+            tape.backward(mse(z, Tensor(shape)));
+            return std::pair{y, x};
+        };
+        const auto same = [&](auto mine, auto theirs) {
+            const auto [own, own_x] = both(mine);
+            const auto [builtin, builtin_x] = both(theirs);
+            CHECK(own.format() == builtin.format());
+            CHECK(bits_of(own.value()) == bits_of(builtin.value()));
+            CHECK(bits_of(own_x.gradient()) == bits_of(builtin_x.gradient()));
+        };
+        same([](Var x) { return own_sigmoid(x); }, [](Var x) { return sigmoid(x); });
+        same([](Var x) { return own_gelu(x); }, [](Var x) { return gelu(x); });
+    }
 }
 
 TEST_CASE("the operations of attention are named after the layer and their part of it") {

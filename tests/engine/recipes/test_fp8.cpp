@@ -286,7 +286,7 @@ TEST_CASE("the block-scaled row has other bits than a product of the blocks in b
     const ProductTypes types{formats::bf16, formats::fp32};
     Matrix scaled(16, 16);
     Run once;
-    scaled_matmul<float>(engine, once, types, {"layer", ProductPass::forward}, a, b, scaled);
+    scaled_matmul(engine, once, types, {"layer", ProductPass::forward}, a, b, scaled);
     const Matrix columns = in_blocks(transposed(b));
     const Matrix in_bf16 = matmul(*engine.backend, types, in_blocks(a), transposed(columns));
     CHECK(scaled != in_bf16);

@@ -84,7 +84,7 @@ Matrix product(const char* recipe, const char* backend, ProductPass pass, const 
     Run run;
     Matrix d(a.rows(), b.cols());
     const auto gradient = pass == ProductPass::forward ? ProductPurpose::Gradient::none : ProductPurpose::Gradient::a;
-    scaled_matmul<float>(engine, run, {formats::bf16, formats::fp32}, {"layer", pass, gradient}, a, b, d);
+    scaled_matmul(engine, run, {formats::bf16, formats::fp32}, {"layer", pass, gradient}, a, b, d);
     return d;
 }
 
@@ -226,7 +226,7 @@ TEST_CASE("promotion adds partial sums of 128 k in fp32, times their blocks' sca
     const Engine engine(unpromoted, make_backend("with_ieee(soft:h100)"));
     Run run;
     Matrix d(9, 7);
-    scaled_matmul<float>(engine, run, {formats::bf16, formats::fp32}, {"layer", ProductPass::forward}, a, b, d);
+    scaled_matmul(engine, run, {formats::bf16, formats::fp32}, {"layer", ProductPass::forward}, a, b, d);
     CHECK(d != expected);
     CHECK((d - expected).norm() < 0.01F * expected.norm());  // the unit's sums keep 13 fraction bits
 }
@@ -284,8 +284,7 @@ TEST_CASE("gradients are stochastic by seed, step and place, a Hadamard transfor
         run.seed = seed;
         run.step = step;
         Matrix d(16, 16);
-        scaled_matmul<float>(engine, run, {formats::bf16, formats::fp32}, {layer, pass, ProductPurpose::Gradient::a}, a,
-                             b, d);
+        scaled_matmul(engine, run, {formats::bf16, formats::fp32}, {layer, pass, ProductPurpose::Gradient::a}, a, b, d);
         return d;
     };
     for (const ProductPass pass : {ProductPass::input_gradient, ProductPass::weight_gradient}) {

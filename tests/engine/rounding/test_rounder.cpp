@@ -114,7 +114,7 @@ TEST_CASE("sums of tensors in a format are the steps' sums, for every pair of ed
             const std::vector<float> others = sums;
             add_rounded(std::span<const float>(numbers), format, sums.data());
             int wrong = 0;
-            with_steps<float>(format, [&](const auto& s) {
+            with_steps(format, [&](const auto& s) {
                 for (std::size_t i = 0; i < sums.size(); ++i) {
                     const float expected = s.add(others[i], numbers[i]);
                     const bool both_nan = std::isnan(expected) && std::isnan(sums[i]);

@@ -64,7 +64,6 @@ TEST_CASE("functions of steps take arrays with the bits of one operand after the
     Random random(6, "arrays");
     std::vector<float> x(1000);
     for (float& v : x) v = static_cast<float>(8 * random.normal());
-    const std::vector<double> wide(x.begin(), x.end());
     const auto same = [](const auto& s, const auto& in) {
         int wrong = 0;
 #define ULPLAB_FUNCTION(name, Function)                                   \
@@ -80,13 +79,12 @@ TEST_CASE("functions of steps take arrays with the bits of one operand after the
 #undef ULPLAB_FUNCTION
         return wrong;
     };
-    with_steps<float>(formats::fp32, [&](const auto& s) { CHECK(same(s, x) == 0); });
-    with_steps<float>(formats::bf16, [&](const auto& s) {
+    with_steps(formats::fp32, [&](const auto& s) { CHECK(same(s, x) == 0); });
+    with_steps(formats::bf16, [&](const auto& s) {
         std::vector<float> on_grid = x;
         round_all(formats::bf16, std::span(on_grid));
         CHECK(same(s, on_grid) == 0);
     });
-    with_steps<double>(formats::fp64, [&](const auto& s) { CHECK(same(s, wide) == 0); });
 }
 
 TEST_CASE("functions of steps in 16 bits have the bits of softfloat's functions, for every operand") {

@@ -187,33 +187,6 @@ TEST_CASE("running statistics in bf16 stand still at a momentum of 0.001, in fp3
     CHECK(variance_after(std::nullopt) == variance_after(formats::fp32));
 }
 
-TEST_CASE("a loss summed is its mean times the number of terms, with its gradients") {
-    const Engine engine("fp64", "soft:ieee");
-    const auto both = [&](const auto& loss, double terms) {
-        BasicTensor<double> x({2, 3});
-        Random random(4);
-        for (double& each : x.values()) each = random.normal();
-        std::vector<double> seen[2];
-        for (const Reduction reduction : {Reduction::mean, Reduction::sum}) {
-            BasicTape<double> tape(engine);
-            const BasicVar<double> leaf = tape.leaf(x);
-            const BasicVar<double> value = loss(leaf, reduction);
-            tape.backward(value);
-            std::vector<double>& out = seen[reduction == Reduction::sum ? 1 : 0];
-            out.push_back(value.value()[0]);
-            for (const double g : leaf.gradient().values()) out.push_back(g);
-        }
-        for (std::size_t i = 0; i < seen[0].size(); ++i) CHECK(seen[1][i] == doctest::Approx(seen[0][i] * terms));
-    };
-    const BasicTensor<double> target({2, 3}, std::vector<double>{1, 0, 0, 1, 1, 0});
-    both([](BasicVar<double> x, Reduction r) { return cross_entropy(x, {0, 2}, r); }, 2);
-    both([&](BasicVar<double> x, Reduction r) { return mse(x, target, r); }, 6);
-    both([&](BasicVar<double> x, Reduction r) { return bce_with_logits(x, target, r); }, 6);
-    CHECK(reduction_by_name("sum") == Reduction::sum);
-    CHECK_THROWS_WITH_AS((void)reduction_by_name("none"), doctest::Contains("there are mean, sum"),
-                         std::invalid_argument);
-}
-
 TEST_CASE("initialisations have torch's bounds and deviations, and zeros for biases") {
     const auto weights_of = [](const char* name) {
         auto model = std::make_unique<Model>(recipe_by_name("fp32"), 1);

@@ -1,4 +1,4 @@
-// Optimizers beyond the golden results: Sophia, narrow weights without masters, accumulation, schedules, and scalers
+// Optimizers beyond the golden results: narrow weights without masters, accumulation, schedules, and scalers
 // over several optimizers and losses.
 #include <doctest/doctest.h>
 
@@ -22,46 +22,6 @@ using namespace ulp;
 
 Tensor filled(Index n, float value, const FloatFormat& format = formats::fp32) {
     return {{n}, std::vector<float>(static_cast<std::size_t>(n), value), format};
-}
-
-TEST_CASE("Sophia's steps are those of its closed form, and clipped updates are counted") {
-    BasicModel<double> model(recipe_by_name("fp64"), 1);
-    BasicParameter<double>& w = model.add("w", {2}, Init::constant(1));
-    const OptimizerOptions options{.kind = OptimizerKind::sophia,
-                                   .learning_rate = 0.1,
-                                   .beta1 = 0.965,
-                                   .beta2 = 0.99,
-                                   .eps = 1e-15,
-                                   .rho = 0.04,
-                                   .weight_decay = 0.1};
-    BasicOptimizer<double> optimizer(model, options);
-    double m[2] = {0, 0};
-    double h[2] = {0, 0};
-    double x[2] = {1, 1};
-    const double g[2] = {0.5, -0.001};
-    const double curvature[2] = {0.25, 3.0};
-    int clipped = 0;
-    for (int t = 0; t < 20; ++t) {
-        if (t % 5 == 0) {
-            w.gradient = BasicTensor<double>({2}, std::vector<double>{curvature[0], curvature[1]});
-            optimizer.update_curvature(8);
-            for (int i = 0; i < 2; ++i) h[i] = 0.99 * h[i] + 0.01 * 8 * curvature[i] * curvature[i];
-        }
-        w.gradient = BasicTensor<double>({2}, std::vector<double>{g[0], g[1]});
-        optimizer.step();
-        clipped = 0;
-        for (int i = 0; i < 2; ++i) {
-            m[i] = 0.965 * m[i] + 0.035 * g[i];
-            const double ratio = m[i] / std::max(0.04 * h[i], 1e-15);
-            clipped += std::abs(ratio) > 1 ? 1 : 0;
-            x[i] -= 0.1 * (std::clamp(ratio, -1.0, 1.0) + 0.1 * x[i]);
-            CHECK(std::abs(w.value[i] - x[i]) < 1e-14);
-        }
-        CHECK(optimizer.counts().clipped == clipped);
-    }
-    CHECK(clipped == 1);
-    BasicOptimizer<double> sgd(model, {});
-    CHECK_THROWS_AS(sgd.update_curvature(1), std::logic_error);
 }
 
 /// fp16 weights, updates in fp32, no masters.
@@ -252,28 +212,6 @@ TEST_CASE("a constant scale divides but never skips") {
     one.weight->gradient = filled(1, std::numeric_limits<float>::infinity(), formats::fp16);
     CHECK(scaler.step(one.optimizer));
     CHECK(std::isinf(one.weight->master[0]));
-}
-
-TEST_CASE("micro-batches add up to the whole batch, exactly where the sums are exact") {
-    const auto run = [](bool split) {
-        BasicTrainer<double> trainer(Engine("fp64", "soft:ieee"), 1);
-        BasicParameter<double>& w = trainer.model().add("w", {1, 2}, Init::constant(0.5));
-        BasicParameter<double>& b = trainer.model().add("b", {1}, Init::constant(0));
-        trainer.optimize({.learning_rate = 0.25});
-        const auto loss_of = [&](std::vector<double> x, std::vector<double> t) {
-            return [&w, &b, x, t](BasicTape<double>& tape) {
-                const auto rows = static_cast<Index>(t.size());
-                const BasicVar<double> in = tape.constant(BasicTensor<double>({rows, 2}, x));
-                const BasicVar<double> weight = tape.parameter(w);
-                const BasicVar<double> y = linear(in, weight, tape.parameter(b));
-                return mse(y, BasicTensor<double>({rows, 1}, t));
-            };
-        };
-        const StepResult result = split ? trainer.step({loss_of({1, 2, 3, 4}, {1, 2}), loss_of({5, 6, 7, 8}, {3, 4})})
-                                        : trainer.step(loss_of({1, 2, 3, 4, 5, 6, 7, 8}, {1, 2, 3, 4}));
-        return std::pair(result.loss, std::vector<double>{w.value[0], w.value[1], b.value[0]});
-    };
-    CHECK(run(true) == run(false));
 }
 
 TEST_CASE("schedules rise, fall and stay within bounds") {
