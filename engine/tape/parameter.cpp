@@ -7,8 +7,8 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "engine/rounding/rounder.hpp"
 #include "engine/tensor/random.hpp"
+#include "engine/tensor/rounder.hpp"
 #include "softfloat/format_names.hpp"
 
 namespace ulp::inline ULPLAB_MODE {

@@ -3,8 +3,8 @@
 
 #include <span>
 
-#include "engine/rounding/compute_format.hpp"
-#include "engine/rounding/real.hpp"
+#include "engine/tensor/compute_format.hpp"
+#include "engine/tensor/real.hpp"
 
 namespace ulp::inline ULPLAB_MODE {
 

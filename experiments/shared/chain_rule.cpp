@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "engine/operations/ops.hpp"
+#include "engine/tape/ops.hpp"
 #include "engine/tensor/random.hpp"
 
 namespace ulp {

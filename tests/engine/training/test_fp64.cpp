@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "engine/operations/ops.hpp"
-#include "engine/rounding/steps.hpp"
+#include "engine/tape/ops.hpp"
 #include "engine/tensor/random.hpp"
+#include "engine/tensor/steps.hpp"
 #include "engine/training/trainer.hpp"
 
 namespace {
