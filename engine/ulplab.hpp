@@ -2,7 +2,6 @@
 // than the headers that a file needs, which are listed here.
 #pragma once
 
-#include "engine/data/data_files.hpp"
 #include "engine/data/digits.hpp"
 #include "engine/data/faces.hpp"
 #include "engine/data/idx.hpp"
@@ -34,7 +33,6 @@
 #include "engine/recipes/levels.hpp"
 #include "engine/recipes/quantized_recipes.hpp"
 #include "engine/recipes/recipe.hpp"
-#include "engine/recipes/scaler_state.hpp"
 #include "engine/tensor/memory.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/training/batch_schedule.hpp"

@@ -100,7 +100,6 @@ const std::vector<QuantizedRecipe>& quantized_recipes() {
          by_tensor(delayed_power(e4m3), delayed_power(e4m3), delayed_power(e5m2))},
         {"mxfp8", "as bf16, but products in E4M3 with E8M0 scales for 32 numbers along k, rounded down (OCP MX)",
          by_tensor(now("mxfp8"), now("mxfp8"), now("mxfp8"))},
-        {"mxfp8_ocp", "mxfp8 under another name", by_tensor(now("mxfp8"), now("mxfp8"), now("mxfp8"))},
         {"mxfp8_nv", "mxfp8 with scales rounded up, so that nothing saturates (NVIDIA)",
          by_tensor(now("mxfp8_nv"), now("mxfp8_nv"), now("mxfp8_nv"))},
         {"te_delayed", "E4M3, gradients E5M2; one fp32 scale per tensor from its last 1024 uses (Transformer Engine)",

@@ -22,16 +22,16 @@ constexpr int simt_chunks = 11;
 constexpr std::array cutlass{21, 23, 24};
 constexpr std::string_view fma_chain = "fp32 fma";
 
-constexpr std::array rules{
-    FamilyRule{66, "nvjet", "triton pull requests 2752, 2767, 2769; our study of 300 shapes without split-k"},
-    FamilyRule{21, "CUTLASS", "triton pull request 2753, params_universal_base.h; our study's 28 split shapes"},
-    FamilyRule{23, "CUTLASS", "as 21"},
-    FamilyRule{24, "CUTLASS", "as 21"},
-    FamilyRule{16, "SIMT, one chain", "triton pull request 2757, for fp16 and bf16 alone"},
-    FamilyRule{11, "SIMT, chunks of k", "triton pull requests 2757 and 2768, for fp16 and bf16 alone, options 0 and 1"},
-    FamilyRule{21, "CUTLASS, fp32 without Tensor Cores",
-               "CUTLASS's mma_simt: fma over ascending k; nobody has tried it"},
-};
+// What is known of a family of kernels (attribute ID), and from where:
+//
+//     66          nvjet                         triton pull requests 2752, 2767, 2769; our study of 300 shapes without
+//                                               split-k
+//     21, 23, 24  CUTLASS                       triton pull request 2753, params_universal_base.h; our study's 28 split
+//                                               shapes
+//     21          CUTLASS without Tensor Cores  CUTLASS's mma_simt, fp32: fma over ascending k; nobody has tried it
+//     16          SIMT, one chain               triton pull request 2757, for fp16 and bf16 alone
+//     11          SIMT, chunks of k             triton pull requests 2757 and 2768, for fp16 and bf16 alone, options 0
+//                                               and 1
 
 std::int64_t round_up(std::int64_t x, std::int64_t unit) { return (x + unit - 1) / unit * unit; }
 
@@ -258,8 +258,6 @@ std::string KernelOrder::text() const {
     if (dropped > 0) text += fmt::format(", the last {} never added", dropped);
     return text;
 }
-
-std::span<const FamilyRule> family_rules() { return rules; }
 
 KernelPlan plan_of(const HeuristicAnswer& answer, const LibraryProblem& p, const LibraryInfo& info) {
     const bool by_cutlass = std::find(cutlass.begin(), cutlass.end(), answer.id) != cutlass.end();

@@ -1,10 +1,9 @@
 // From the answer of cuBLAS's heuristic to the order in which the kernel adds: a pure function, which declines where it
-// does not know. Nothing here has been run against a library: what stands behind each rule is in `family_rules()`.
+// does not know. Nothing here has been run against a library: what stands behind each rule is in plan.cpp.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -69,14 +68,6 @@ struct Declined {
     std::string reason;
 };
 using KernelPlan = std::variant<KernelOrder, Declined>;
-
-/// What is known of a family of kernels (attribute ID), and from where.
-struct FamilyRule {
-    int id;
-    std::string_view family;
-    std::string_view source;
-};
-std::span<const FamilyRule> family_rules();
 
 KernelPlan plan_of(const HeuristicAnswer& answer, const LibraryProblem& problem, const LibraryInfo& info);
 
