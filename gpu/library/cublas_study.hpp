@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gpu/library/cublas.hpp"
-#include "gpu/library/sum_order.hpp"
+#include "softfloat/matrix_units/product.hpp"
 #include "softfloat/matrix_units/table/units.hpp"
 
 namespace ulp::gpu {

@@ -7,14 +7,13 @@
 
 #include "experiments/commands/explaining/number_bits.hpp"
 #include "experiments/commands/explaining/product_explanation.hpp"
-#include "gpu/library/sum_order.hpp"
 #include "softfloat/format_names.hpp"
 
 namespace ulp {
 
 std::string order_text(const ProductWay& way) {
-    constexpr std::array walks = {"", "descending k; ", "even k first; "};  // in the order of WalkOfK
-    const std::string order = gpu::name_of(way.order);
+    constexpr std::array walks = {"", "descending k; ", "even k first; "};  // in the order of LaneOrder
+    const std::string order = name_of(way.order);
     const std::string walk = walks.at(static_cast<std::size_t>(way.walk));
     if (walk.empty()) return order;
     // "ascending" is said of the sequence that the walk makes.
