@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <bit>
-#include <charconv>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <type_traits>
 #include <vector>
@@ -15,6 +15,7 @@
 #include "engine/training/images.hpp"
 #include "engine/training/trainer.hpp"
 #include "softfloat/errors.hpp"
+#include "softfloat/support/read_number.hpp"
 
 namespace ulp::gpu {
 namespace {
@@ -201,10 +202,9 @@ constexpr std::size_t digest_digits = 16;
 
 template <class Number>
 Number number_in(const std::filesystem::path& path, int line, const std::string& text, int base) {
-    Number value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-    if (error != std::errc{} || end != text.data() + text.size()) bad_line(path, line, "'" + text + "' is no number");
-    return value;
+    const std::optional<Number> value = read_number<Number>(text, base);
+    if (!value) bad_line(path, line, "'" + text + "' is no number");
+    return *value;
 }
 
 TraceStep read_step(const std::filesystem::path& path, int line, const std::string& text, std::size_t parameters) {
