@@ -10,7 +10,7 @@
 
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
-#include "softfloat/matrix_units/table/model_names.hpp"
+#include "softfloat/matrix_units/model_names.hpp"
 #include "softfloat/rounding_names.hpp"
 
 namespace ulp::unit_fields {

@@ -8,7 +8,7 @@
 #include "gpu/devices/cuda_errors.hpp"
 #include "gpu/devices/executor.hpp"
 #include "softfloat/errors.hpp"
-#include "softfloat/matrix_units/table/units.hpp"
+#include "softfloat/matrix_units/units.hpp"
 #include "softfloat/support/read_number.hpp"
 
 namespace ulp::gpu {

@@ -9,7 +9,7 @@
 
 #include "gpu/library/cublas.hpp"
 #include "softfloat/matrix_units/product.hpp"
-#include "softfloat/matrix_units/table/units.hpp"
+#include "softfloat/matrix_units/units.hpp"
 
 namespace ulp::gpu {
 
