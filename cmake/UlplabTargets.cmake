@@ -101,20 +101,37 @@ elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
   set(ULPLAB_KITS neon)
 endif()
 
-# ulplab_kernels_of_kits(TARGET STEM... [OPTIONS OPTION...]): adds STEM_KIT.cpp for each of ULPLAB_KITS, with these options too.
-# STEM_portable.cpp stands among the target's sources.
+# ulplab_kernels_of_kits(TARGET STEM... [OPTIONS OPTION...]): compiles the kernels STEM.cpp.in once for the portable kit and once
+# for each of ULPLAB_KITS, there with these options too. The source names its kit @kit@ (avx2), @Kit@ (its type, Avx2) and
+# @kit_name@ (in messages, AVX2). A portable table with kernels of its own is the file STEM_portable.cpp.
 function(ulplab_kernels_of_kits target)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "OPTIONS")
   foreach(stem IN LISTS ARG_UNPARSED_ARGUMENTS)
-    foreach(kit IN LISTS ULPLAB_KITS)
-      target_sources(${target} PRIVATE ${stem}_${kit}.cpp)
-      ulplab_simd_source(${stem}_${kit}.cpp ${kit} ${target})
-      set_property(SOURCE ${stem}_${kit}.cpp TARGET_DIRECTORY ${target} APPEND PROPERTY COMPILE_OPTIONS ${ARG_OPTIONS})
+    foreach(kit IN ITEMS portable ${ULPLAB_KITS})
+      string(SUBSTRING ${kit} 0 1 first)
+      string(SUBSTRING ${kit} 1 -1 rest)
+      string(TOUPPER ${first} first)
+      set(Kit ${first}${rest})
+      set(kit_name ${kit})
+      if(NOT kit STREQUAL portable)
+        string(TOUPPER ${kit} kit_name)
+        string(REPLACE AVX512 AVX-512 kit_name ${kit_name})
+      endif()
+      set(source ${CMAKE_CURRENT_SOURCE_DIR}/${stem}_${kit}.cpp)
+      if(NOT EXISTS ${source})
+        set(source ${CMAKE_CURRENT_BINARY_DIR}/${stem}_${kit}.cpp)
+        configure_file(${stem}.cpp.in ${source} @ONLY)
+      endif()
+      target_sources(${target} PRIVATE ${source})
+      ulplab_simd_source(${source} ${kit} ${target})
+      if(NOT kit STREQUAL portable)
+        set_property(SOURCE ${source} TARGET_DIRECTORY ${target} APPEND PROPERTY COMPILE_OPTIONS ${ARG_OPTIONS})
+      endif()
     endforeach()
   endforeach()
 endfunction()
 
-# ulplab_simd_source(FILE <avx2|avx512|avx512_fp16|neon> [TARGET]): compiles FILE, a source of a target of this folder or of
+# ulplab_simd_source(FILE <portable|avx2|avx512|avx512_fp16|neon> [TARGET]): compiles FILE, a source of a target of this folder or of
 # TARGET, for these instructions (the sets of softfloat/vector/simd_choice.hpp). Where the flags do not exist the file must
 # be left out of the target: ULPLAB_KITS are the kits that exist, and ULPLAB_X86 says whether avx512_fp16 does.
 function(ulplab_simd_source file simd)

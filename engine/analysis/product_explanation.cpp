@@ -14,7 +14,7 @@
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/lab/random_codes.hpp"
-#include "softfloat/matrix_units/sum_order.hpp"
+#include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/units.hpp"
 #include "softfloat/round.hpp"
 
@@ -44,11 +44,9 @@ std::vector<Index> spread_over(Index count, Index most) {
     return list;
 }
 
-std::vector<Index> walked(WalkOfK walk, Index k) {
-    std::vector<Index> list = all_of(k);
-    if (walk == WalkOfK::descending) std::ranges::reverse(list);
-    if (walk == WalkOfK::even_first)
-        std::stable_partition(list.begin(), list.end(), [](Index i) { return i % 2 == 0; });
+std::vector<Index> walked(LaneOrder walk, Index k) {
+    std::vector<Index> list;
+    for (Index i = 0; i < k; ++i) list.push_back(lane_at(walk, static_cast<int>(k), static_cast<int>(i)));
     return list;
 }
 
@@ -218,7 +216,7 @@ class Search {
 
     void attempt(const std::vector<ProductOrder>& orders) {
         for (const ProductOrder& order : orders) {
-            for (const WalkOfK walk : {WalkOfK::ascending, WalkOfK::descending, WalkOfK::even_first}) {
+            for (const LaneOrder walk : {LaneOrder::ascending, LaneOrder::descending, LaneOrder::even_first}) {
                 for (const Epilogue& epilogue : epilogues_) {
                     for (const NamedModel& unit : units_) {
                         if (question_.before_each_way) question_.before_each_way();
@@ -246,7 +244,7 @@ class Search {
     }
 
   private:
-    void attempt(const NamedModel& unit, WalkOfK walk, ProductOrder order, const Epilogue& epilogue) {
+    void attempt(const NamedModel& unit, LaneOrder walk, ProductOrder order, const Epilogue& epilogue) {
         order.epilogue = epilogue.factors;
         ProductWay way{unit.name, unit.others, unit.model, walk, order, epilogue.reads_c, unit.model.accumulator};
         MatrixOf<Real> sums;
@@ -327,7 +325,7 @@ MatrixOf<Real> product_of(const ProductWay& way, const MatrixOf<Real>& a, const 
                           const MatrixOf<Real>* c) {
     using Owned = MatrixOf<Real>;
     using View = BasicMatrixView<const Real>;
-    const bool reordered = way.walk != WalkOfK::ascending;
+    const bool reordered = way.walk != LaneOrder::ascending;
     const std::vector<Index> k = walked(way.walk, a.cols());
     const Owned left = reordered ? Owned(a(Eigen::all, k)) : a;
     const Owned right = reordered ? Owned(b(k, Eigen::all)) : b;

@@ -29,16 +29,13 @@ struct BasicProductQuestion {
 };
 using ProductQuestion = BasicProductQuestion<float>;
 
-/// How a kernel walks over k.
-enum class WalkOfK : std::uint8_t { ascending, descending, even_first };
-
 /// One way to compute D.
 struct ProductWay {
     std::string unit;
     std::vector<std::string> same_units;  // rows of the same model
     TensorCoreModel model;
-    WalkOfK walk = WalkOfK::ascending;
-    ProductOrder order{};  // with its epilogue
+    LaneOrder walk = LaneOrder::ascending;  // of all of k
+    ProductOrder order{};                   // with its epilogue
     bool reads_c = false;
     FloatFormat output;  // what the accumulator's value is rounded to, to nearest even
 };

@@ -8,12 +8,11 @@
 #include "engine/analysis/number_bits.hpp"
 #include "engine/analysis/product_explanation.hpp"
 #include "softfloat/format_names.hpp"
-#include "softfloat/matrix_units/sum_order.hpp"
 
 namespace ulp {
 
 std::string order_text(const ProductWay& way) {
-    constexpr std::array walks = {"", "descending k; ", "even k first; "};  // in the order of WalkOfK
+    constexpr std::array walks = {"", "descending k; ", "even k first; "};  // in the order of LaneOrder
     const std::string order = name_of(way.order);
     const std::string walk = walks.at(static_cast<std::size_t>(way.walk));
     if (walk.empty()) return order;

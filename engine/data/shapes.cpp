@@ -11,9 +11,6 @@ namespace {
 
 using namespace fixed;
 
-constexpr std::array<std::string_view, shape_classes> names = {"disc",       "square",   "triangle", "cross",  "ring",
-                                                               "horizontal", "vertical", "diagonal", "checks", "dots"};
-
 struct Colour {
     std::array<Fixed, 3> channel;
 };
@@ -162,10 +159,6 @@ int direction_of(Fixed across, Fixed down) {
 }
 
 }  // namespace
-
-std::string_view shape_name(int label) { return names.at(static_cast<std::size_t>(label)); }
-
-Dataset generated_shapes(const ShapeOptions& options) { return drawn(options, "shapes", shape_classes).images; }
 
 DataSplit generated_shape_split(Index train, Index test, Index side, std::uint64_t seed, int noise) {
     return {drawn({train, side, seed, noise}, "shapes", shape_classes).images,

@@ -2,7 +2,6 @@
 // random, with noise. Integer arithmetic and counter-based random numbers only.
 #pragma once
 
-#include <string_view>
 #include <vector>
 
 #include "engine/data/dataset.hpp"
@@ -11,7 +10,6 @@ namespace ulp {
 
 /// disc, square, triangle, cross, ring; horizontal, vertical and diagonal stripes, checks, dots.
 inline constexpr Index shape_classes = 10;
-std::string_view shape_name(int label);
 
 struct ShapeOptions {
     Index count = 2000;
@@ -22,10 +20,9 @@ struct ShapeOptions {
         0;  // by so much or more a figure is lighter than its ground in each colour; 0: it differs by 90 in one
 };
 
-/// 3 x side x side bytes an image: red, green, blue planes. Image i depends on (seed, i) alone.
-/// Throws std::invalid_argument for a side below 8, a negative count, or a noise or `lighter` outside 0..255.
-Dataset generated_shapes(const ShapeOptions& options);
-/// A training and a test set from different streams of the same seed.
+/// A training and a test set from different streams of the same seed. 3 x side x side bytes an image: red, green, blue
+/// planes. Image i of a set depends on (seed, i) alone.
+/// Throws std::invalid_argument for a side below 8, a negative count, or a noise outside 0..255.
 DataSplit generated_shape_split(Index train, Index test, Index side, std::uint64_t seed, int noise = 40);
 
 struct TextureOptions {
@@ -37,7 +34,7 @@ struct TextureOptions {
 };
 /// A textured image: sums of two waves in three colours. The label, 0 to 3, tells which way the main waves of all
 /// colours run. For filling in what is missing.
-/// Throws std::invalid_argument as generated_shapes, and for fewer than one period.
+/// Throws std::invalid_argument as generated_shape_split, and for fewer than one period.
 Dataset generated_textures(const TextureOptions& options);
 
 /// Scenes for detectors and segmenters: one shape (of the first five classes) for each image, its box in pixels, and
@@ -54,6 +51,7 @@ struct Scenes {
     /// Scenes first, first + 1, ... first + count - 1.
     [[nodiscard]] Scenes slice(Index first, Index count) const;
 };
+/// Throws std::invalid_argument as generated_shape_split, and for a `lighter` outside 0..255.
 Scenes generated_scenes(const ShapeOptions& options);
 
 }  // namespace ulp

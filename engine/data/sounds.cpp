@@ -166,12 +166,4 @@ int mu_law_code(std::int16_t sample) {
     return wide < 0 ? 127 - code : 128 + code;
 }
 
-std::int16_t mu_law_value(int code) {
-    if (code < 0 || code > 255) throw std::invalid_argument("mu-law codes go from 0 to 255");
-    const int plain = code < 128 ? 127 - code : code - 128;
-    const int segment = plain >> 4;
-    const int magnitude = (((plain & 0xF) << 1 | 33) << segment) - bias;
-    return static_cast<std::int16_t>(4 * (code < 128 ? -magnitude - 1 : magnitude));
-}
-
 }  // namespace ulp

@@ -55,8 +55,7 @@ struct ToneData {
 ToneData generated_tones(const ToneOptions& options, std::string_view stream = "");
 
 /// G.711 mu-law (ITU-T G.711, 1988): the sign and a logarithm of 7 bits, in the order of the values: 0 is the most
-/// negative, 255 the most positive. Decoding gives the middle of the code's interval.
+/// negative, 255 the most positive.
 int mu_law_code(std::int16_t sample);
-std::int16_t mu_law_value(int code);
 
 }  // namespace ulp

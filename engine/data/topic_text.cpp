@@ -80,17 +80,6 @@ std::string printed(std::string sentence) {
 
 }  // namespace
 
-std::vector<TopicSentence> generated_sentences(Index count, std::uint64_t seed, std::string_view stream) {
-    if (count < 0) throw std::invalid_argument("the number of sentences cannot be negative");
-    std::vector<TopicSentence> sentences;
-    for (Index i = 0; i < count; ++i) {
-        Random random = stream_of(seed, "sentences", stream, i);
-        const auto topic = static_cast<int>(random.below(2));
-        sentences.push_back({topic, expand("S", topic, random)});
-    }
-    return sentences;
-}
-
 std::vector<std::string> topic_vocabulary() {
     std::set<std::string> all;
     for (const Rule& rule : rules) {

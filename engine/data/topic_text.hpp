@@ -11,24 +11,17 @@
 
 namespace ulp {
 
-struct TopicSentence {
-    int topic;         // 0: weather, 1: laboratory
-    std::string text;  // lower case, words and a full stop apart by blanks
-};
-
-/// `count` sentences with topics drawn at random. Sentence i depends on (seed, i) alone. `stream` tells sets apart.
-/// Throws std::invalid_argument for a negative count.
-std::vector<TopicSentence> generated_sentences(Index count, std::uint64_t seed, std::string_view stream = "");
 /// Every word that occurs in the sentences, sorted.
 std::vector<std::string> topic_vocabulary();
 
 /// A pair for next-sentence prediction: half of them of one topic (label 0: the second follows the first), half of two
 /// (label 1), as the labels are numbered in BERT.
 struct SentencePair {
-    std::string first;
+    std::string first;  // lower case, words and a full stop apart by blanks
     std::string second;
     int label;
 };
+/// Pair i depends on (seed, i) alone. `stream` tells sets apart. Throws std::invalid_argument for a negative count.
 std::vector<SentencePair> generated_sentence_pairs(Index count, std::uint64_t seed, std::string_view stream = "");
 
 /// Running text for character models: paragraphs of three to six sentences of one topic, at least `characters` long,

@@ -11,6 +11,7 @@
 
 #include "engine/files/sha256.hpp"
 #include "engine/files/whole_file.hpp"
+#include "softfloat/support/read_number.hpp"
 
 namespace ulp {
 namespace {
@@ -198,9 +199,9 @@ class Replayed final : public MatmulBackend {
         std::vector<float> values;
         std::string word;
         while (static_cast<Index>(values.size()) < count && in >> word) {
-            const bool hex = word.size() == 8 && word.find_first_not_of("0123456789abcdef") == std::string::npos;
-            if (!hex) refuse(fmt::format("'{}' where eight hexadecimal digits belong", word));
-            values.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(std::stoul(word, nullptr, 16))));
+            const auto read = read_number<std::uint32_t>(word, 16);
+            if (word.size() != 8 || !read) refuse(fmt::format("'{}' where eight hexadecimal digits belong", word));
+            values.push_back(std::bit_cast<float>(*read));
         }
         if (static_cast<Index>(values.size()) < count) refuse("it ends inside a product");
         in.ignore(1);

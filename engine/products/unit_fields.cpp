@@ -10,10 +10,13 @@
 
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
+#include "softfloat/matrix_units/model_names.hpp"
 #include "softfloat/rounding_names.hpp"
 
 namespace ulp::unit_fields {
 namespace {
+
+using namespace model_names;
 
 // ---- Types of fields ----
 
@@ -36,12 +39,6 @@ Field<Model> flag(std::string_view key, unsigned kinds, At at, bool optional = t
                 at(m) = json.get<bool>();
             }};
 }
-
-template <class Value>
-struct Named {
-    std::string_view name;
-    Value value;
-};
 
 template <class Model, class Value, class At>
 Field<Model> choice(std::string_view key, unsigned kinds, std::span<const Named<Value>> names, At at,
@@ -105,43 +102,12 @@ Field<Model> number_format(std::string_view key, unsigned kinds, At at) {
 
 // ---- The fields ----
 
-constexpr Named<Summation> summations[] = {{"fused", Summation::fused},
-                                           {"fp8_by_hmma", Summation::fp8_by_hmma},
-                                           {"fma_chain", Summation::fma_chain},
-                                           {"fma_pairs", Summation::fma_pairs},
-                                           {"even_odd_fma", Summation::even_odd_fma},
-                                           {"pairwise", Summation::pairwise},
-                                           {"exact", Summation::exact},
-                                           {"late_addend", Summation::late_addend},
-                                           {"late_addend_even_odd", Summation::late_addend_even_odd}};
-constexpr Named<NanStyle> nan_styles[] = {
-    {"all_ones", NanStyle::all_ones}, {"quiet", NanStyle::quiet}, {"x86", NanStyle::x86}, {"dmma", NanStyle::dmma}};
-constexpr Named<ZeroProduct> zero_products[] = {{"ignored", ZeroProduct::ignored},
-                                                {"operand_at_fp32_emin", ZeroProduct::operand_at_fp32_emin},
-                                                {"operand_as_subnormal", ZeroProduct::operand_as_subnormal}};
-constexpr Named<ZeroAddend> zero_addends[] = {{"ignored", ZeroAddend::ignored},
-                                              {"at_fp32_emin", ZeroAddend::at_fp32_emin},
-                                              {"at_accumulator_emin", ZeroAddend::at_accumulator_emin}};
-constexpr Named<SubnormalAddend> subnormal_addends[] = {{"at_emin", SubnormalAddend::at_emin},
-                                                        {"at_leading_bit", SubnormalAddend::at_leading_bit}};
-constexpr Named<UnderflowSign> underflow_signs[] = {{"positive", UnderflowSign::positive},
-                                                    {"kept", UnderflowSign::kept}};
-constexpr Named<AddendEntry> addend_entries[] = {{"with_products", AddendEntry::with_products},
-                                                 {"after_products", AddendEntry::after_products},
-                                                 {"beside_zeros_alone", AddendEntry::beside_zeros_alone},
-                                                 {"never", AddendEntry::never}};
-constexpr Named<LaneOrder> lane_orders[] = {
-    {"ascending", LaneOrder::ascending}, {"descending", LaneOrder::descending}, {"even_first", LaneOrder::even_first}};
 constexpr Named<Rounding> roundings[] = {{"nearest_even", Rounding::nearest_even},
                                          {"nearest_away", Rounding::nearest_away},
                                          {"toward_zero", Rounding::toward_zero},
                                          {"down", Rounding::down},
                                          {"up", Rounding::up},
                                          {"odd", Rounding::odd}};
-constexpr Named<IntegerProduct> integer_products[] = {{"multiply", IntegerProduct::multiply},
-                                                      {"xor", IntegerProduct::exclusive_or},
-                                                      {"and", IntegerProduct::conjunction}};
-
 using Model = TensorCoreModel;
 
 /// Where subnormal numbers are flushed. A chain of operations flushes all of them.

@@ -15,6 +15,12 @@ constexpr Cast fp32 = Cast::single;
 constexpr Cast pass = Cast::as_stored;
 constexpr Cast banned = Cast::banned;
 
+struct CastListRow {
+    std::string_view op;
+    Cast apex;
+    Cast pytorch_cuda;
+    Cast pytorch_cpu;
+};
 constexpr std::array table = {
     //                              apex    CUDA    CPU
     CastListRow{"linear", low, low, low},           CastListRow{"matmul", low, low, low},
@@ -38,8 +44,6 @@ constexpr std::array table = {
 };
 
 }  // namespace
-
-std::span<const CastListRow> cast_list_table() { return table; }
 
 CastList cast_list_by_name(std::string_view name) {
     if (name == "apex") return CastList::apex;

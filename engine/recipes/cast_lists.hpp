@@ -13,14 +13,6 @@
 
 namespace ulp {
 
-struct CastListRow {
-    std::string_view op;
-    Cast apex;
-    Cast pytorch_cuda;
-    Cast pytorch_cpu;
-};
-std::span<const CastListRow> cast_list_table();
-
 enum class CastList : std::uint8_t { apex, pytorch_cuda, pytorch_cpu };
 /// "apex", "pytorch_cuda", "pytorch_cpu". Throws std::invalid_argument with the list.
 CastList cast_list_by_name(std::string_view name);

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <stdexcept>
 #include <vector>
 
 #include "softfloat/format_names.hpp"
+#include "softfloat/support/read_number.hpp"
 
 namespace ulp {
 namespace {
@@ -65,11 +65,8 @@ const std::vector<std::string>& values_of(const std::string& property) {
 }
 
 std::optional<double> number_of(const std::string& text) {
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size() || !(value > 0) || std::isinf(value))
-        return std::nullopt;
-    return value;
+    const std::optional<double> value = read_number<double>(text);
+    return value && *value > 0 && !std::isinf(*value) ? value : std::nullopt;
 }
 
 void require_value(const std::string& property, const std::string& value) {

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
 #include "engine/tensor/random.hpp"
@@ -13,22 +16,42 @@
 
 namespace ulp::inline ULPLAB_MODE {
 
-std::string_view name_of(OptimizerKind kind) {
-    switch (kind) {
-        case OptimizerKind::sgd: return "sgd";
-        case OptimizerKind::adam: return "adam";
-        case OptimizerKind::adamw: return "adamw";
-        case OptimizerKind::adagrad: return "adagrad";
-        case OptimizerKind::rmsprop: return "rmsprop";
-        case OptimizerKind::sophia: return "sophia";
-    }
-    return "";
+namespace {
+
+constexpr auto optimizer_rows() {
+    using enum OptimizerKind;
+    using Options = OptimizerOptions;
+    const auto bound_of_adam = [](const Options& o) { return std::max(1.0, (1 - o.beta1) / std::sqrt(1 - o.beta2)); };
+    const auto bound_of_rmsprop = [](const Options& o) { return 1 / (std::sqrt(1 - o.alpha) * (1 - o.momentum)); };
+    const auto one = [](const Options&) { return 1.0; };
+    const auto no_eps = [](const Options&) { return 0.0; };
+    return std::array{
+        // kind, name, states, momentum, decay in the update, own bound
+        OptimizerRow{sgd, "sgd", {}, true, false, no_eps},
+        OptimizerRow{adam, "adam", {"mean", "square"}, false, false, bound_of_adam},
+        OptimizerRow{adamw, "adamw", {"mean", "square"}, false, true, bound_of_adam},
+        OptimizerRow{adagrad, "adagrad", {"sum"}, false, false, one},
+        OptimizerRow{rmsprop, "rmsprop", {"square"}, true, false, bound_of_rmsprop},
+        OptimizerRow{sophia, "sophia", {"mean", "curvature"}, false, true, one},
+    };
 }
 
+}  // namespace
+
+const OptimizerRow& row_of(OptimizerKind kind) {
+    static constexpr auto rows = optimizer_rows();
+    return rows.at(static_cast<std::size_t>(kind));
+}
+
+std::string_view name_of(OptimizerKind kind) { return row_of(kind).name; }
+
 std::span<const OptimizerKind> optimizer_kinds() {
-    using enum OptimizerKind;
-    static constexpr OptimizerKind all[] = {sgd, adam, adamw, adagrad, rmsprop, sophia};
-    return all;
+    static constexpr auto kinds = [] {
+        std::array<OptimizerKind, optimizer_rows().size()> all{};
+        for (std::size_t i = 0; i < all.size(); ++i) all[i] = optimizer_rows()[i].kind;
+        return all;
+    }();
+    return kinds;
 }
 
 OptimizerKind optimizer_by_name(std::string_view name) {
@@ -41,17 +64,12 @@ OptimizerKind optimizer_by_name(std::string_view name) {
 }
 
 std::vector<std::string> state_names(const OptimizerOptions& options) {
+    const OptimizerRow& row = row_of(options.kind);
     std::vector<std::string> names;
-    switch (options.kind) {
-        case OptimizerKind::sgd: break;
-        case OptimizerKind::adam:
-        case OptimizerKind::adamw: names = {"mean", "square"}; break;
-        case OptimizerKind::adagrad: names = {"sum"}; break;
-        case OptimizerKind::rmsprop: names = {"square"}; break;
-        case OptimizerKind::sophia: names = {"mean", "curvature"}; break;
+    for (const std::string_view name : row.states) {
+        if (!name.empty()) names.emplace_back(name);
     }
-    const bool has_momentum = options.kind == OptimizerKind::sgd || options.kind == OptimizerKind::rmsprop;
-    if (has_momentum && options.momentum != 0) names.emplace_back("momentum");
+    if (row.has_momentum && options.momentum != 0) names.emplace_back("momentum");
     return names;
 }
 

@@ -2,6 +2,7 @@
 // written once, and a rule an optimizer.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <functional>
 #include <map>
@@ -22,6 +23,19 @@ std::string_view name_of(OptimizerKind kind);
 std::span<const OptimizerKind> optimizer_kinds();
 /// Throws std::invalid_argument that lists the names.
 OptimizerKind optimizer_by_name(std::string_view name);
+
+struct OptimizerOptions;
+/// What is said of an optimizer outside of its rule (optimizer_rules.hpp).
+struct OptimizerRow {
+    OptimizerKind kind;
+    std::string_view name;
+    std::array<std::string_view, 2> states;  // tensors that it keeps for each parameter, momentum aside
+    bool has_momentum;                       // keeps one where the option is not 0
+    bool decays_weights;                     // weight_decay goes into the update, not into the gradient
+    /// What its updates are at most by its own rule, in learning rates; 0 where eps plays no part.
+    double (*own_bound)(const OptimizerOptions& options);
+};
+const OptimizerRow& row_of(OptimizerKind kind);
 
 /// As PyTorch's optimizers define them, with its defaults; Sophia-G as in Liu et al., arXiv 2305.14342.
 struct OptimizerOptions {

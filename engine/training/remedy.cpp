@@ -55,19 +55,6 @@ std::optional<Remedy> in_fp32(const NonFinite& found, const Engine& engine, doub
     return remedy;
 }
 
-/// What the optimizer's updates are at most by its own rule, in learning rates; 0 where eps plays no part.
-double own_bound(const OptimizerOptions& o) {
-    switch (o.kind) {
-        case OptimizerKind::adam:
-        case OptimizerKind::adamw: return std::max(1.0, (1 - o.beta1) / std::sqrt(1 - o.beta2));
-        case OptimizerKind::adagrad:
-        case OptimizerKind::sophia: return 1;
-        case OptimizerKind::rmsprop: return 1 / (std::sqrt(1 - o.alpha) * (1 - o.momentum));
-        case OptimizerKind::sgd: break;
-    }
-    return 0;
-}
-
 }  // namespace
 
 bool depends_on_scale(const NonFinite& found) {
@@ -109,7 +96,8 @@ bool is_finite_with(Optimizer& optimizer, const Optimizer::Snapshot& before, con
 /// for the rounding of its steps.
 std::optional<Remedy> larger_eps(Optimizer& optimizer, const Optimizer::Snapshot& before) {
     const OptimizerOptions& options = before.options;
-    const double bound = own_bound(options);
+    const OptimizerRow& row = row_of(options.kind);
+    const double bound = row.own_bound(options);
     if (bound == 0) return std::nullopt;
     double largest_weight = 0;
     for (const Parameter& parameter : before.parameters) {
@@ -117,8 +105,7 @@ std::optional<Remedy> larger_eps(Optimizer& optimizer, const Optimizer::Snapshot
             largest_weight = std::max(largest_weight, static_cast<double>(std::abs(w)));
         }
     }
-    const bool decays = options.kind == OptimizerKind::adamw || options.kind == OptimizerKind::sophia;
-    const double decay = decays ? options.weight_decay * largest_weight : 0;
+    const double decay = row.decays_weights ? options.weight_decay * largest_weight : 0;
     const FloatFormat& format = optimizer.model().recipe().update;
     const double rounded = 1 + std::ldexp(4.0, -format.fraction_bits - 1);  // the rate, the quotient and their product
     for (int exponent = format.smallest_exponent(); exponent <= format.emax(); ++exponent) {

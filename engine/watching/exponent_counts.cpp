@@ -11,26 +11,6 @@ std::int64_t add_exponents(std::span<const float> values, std::int64_t* fields, 
     return kernels_of<ExponentKernels>(simd).count(values.data(), values.size(), fields, &zeros);
 }
 
-ExponentCounts count_exponents(std::span<const float> values, Simd simd) {
-    ExponentCounts counts;
-    const std::int64_t others = add_exponents(values, counts.fields.data(), counts.zeros, simd);
-    if (others > 0) {
-        const Tally tally = tally_of(values, simd);
-        counts.fields[255] = static_cast<std::int64_t>(values.size()) - tally.finite;
-    }
-    counts.fields[0] = counts.zeros + others - counts.fields[255];
-    return counts;
-}
-
-ExponentCounts count_exponents_plain(std::span<const float> values) {
-    ExponentCounts counts;
-    for (const float x : values) {
-        ++counts.fields[std::bit_cast<std::uint32_t>(x) >> 23 & 0xFF];
-        counts.zeros += x == 0 ? 1 : 0;
-    }
-    return counts;
-}
-
 Tally tally_of(std::span<const float> values, Simd simd) {
     Tally tally;
     kernels_of<ExponentKernels>(simd).tally(values.data(), values.size(), &tally.zeros, &tally.finite);

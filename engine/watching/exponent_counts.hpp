@@ -1,7 +1,6 @@
 // Counts over tensors for those who watch a training: cheap enough to keep on.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 
@@ -9,20 +8,10 @@
 
 namespace ulp {
 
-/// Numbers by their exponent field: 0 for zeros and subnormals, 255 for infinities and NaNs.
-using FieldCounts = std::array<std::int64_t, 256>;
-struct ExponentCounts {
-    FieldCounts fields{};
-    std::int64_t zeros = 0;  // of those in field 0, +0 and -0
-    constexpr bool operator==(const ExponentCounts&) const = default;
-};
-ExponentCounts count_exponents(std::span<const float> values, Simd simd = simd_choice());
-/// Adds to fields[1] to fields[254], and to the zeros; returns how many numbers are neither: subnormal numbers,
-/// infinities and NaNs.
+/// Adds to fields[1] to fields[254], the numbers by their exponent field, and to the zeros; returns how many numbers
+/// are neither: subnormal numbers, infinities and NaNs. (histogram.hpp counts with it.)
 std::int64_t add_exponents(std::span<const float> values, std::int64_t* fields, std::int64_t& zeros,
                            Simd simd = simd_choice());
-/// The same by one count an element.
-ExponentCounts count_exponents_plain(std::span<const float> values);
 
 struct Tally {
     std::int64_t zeros = 0;  // +0 and -0

@@ -62,12 +62,11 @@ std::int64_t ExponentHistogram::sum(int first, int last) const {
 
 std::int64_t ExponentHistogram::total() const { return sum(lowest, highest) + zeros_ + infinities_ + nans_; }
 
-std::int64_t ExponentHistogram::subnormal_in(const FloatFormat& format) const {
-    return sum(format.smallest_exponent(), format.emin() - 1);
+std::optional<int> ExponentHistogram::largest_exponent() const {
+    for (int e = highest; e >= lowest; --e) {
+        if (at(e) > 0) return e;
+    }
+    return std::nullopt;
 }
-std::int64_t ExponentHistogram::below(const FloatFormat& format) const {
-    return sum(lowest, format.smallest_exponent() - 1);
-}
-std::int64_t ExponentHistogram::above(const FloatFormat& format) const { return sum(format.emax() + 1, highest); }
 
 }  // namespace ulp

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "softfloat/format.hpp"
@@ -26,11 +27,14 @@ class ExponentHistogram {
     [[nodiscard]] std::int64_t nans() const { return nans_; }
     [[nodiscard]] std::int64_t total() const;
 
-    /// Numbers that the format holds as subnormals only, or that lie below its smallest one (and become zero or that).
-    [[nodiscard]] std::int64_t subnormal_in(const FloatFormat& format) const;
-    [[nodiscard]] std::int64_t below(const FloatFormat& format) const;
+    /// Numbers that are not zero and lie below 2^exponent; below the format's smallest number (they become zero or
+    /// that).
+    [[nodiscard]] std::int64_t below(int exponent) const { return sum(lowest, exponent - 1); }
+    [[nodiscard]] std::int64_t below(const FloatFormat& format) const { return below(format.smallest_exponent()); }
     /// Numbers with an exponent beyond the format's largest.
-    [[nodiscard]] std::int64_t above(const FloatFormat& format) const;
+    [[nodiscard]] std::int64_t above(const FloatFormat& format) const { return sum(format.emax() + 1, highest); }
+    /// The exponent of the largest finite number; nothing where none is finite and not zero.
+    [[nodiscard]] std::optional<int> largest_exponent() const;
 
     /// Numbers with exponents from `first` to `last`.
     [[nodiscard]] std::int64_t sum(int first, int last) const;

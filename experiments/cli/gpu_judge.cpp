@@ -22,7 +22,7 @@ struct JudgeOptions {
 
 std::string counts_text(const gpu::VerdictCounts& counts) {
     std::string text;
-    for (const gpu::Verdict verdict : gpu::verdicts) {
+    for (const gpu::PredictionVerdict verdict : gpu::verdicts) {
         text += fmt::format("{}{} {}", text.empty() ? "" : ", ", counts.of(verdict), gpu::name_of(verdict));
     }
     return text + fmt::format("; of the equal {} told from a mutant, {} from all three", counts.told_from_one,
@@ -33,13 +33,14 @@ void print_judgement(const gpu::PredictionFile& file, const gpu::Judgement& j) {
     for (const auto& [group, counts] : j.groups) fmt::print("{:<15} {}\n", group, counts_text(counts));
     fmt::print("{:<15} {}\n", "all", counts_text(j.all));
     const int predicted = j.all.compared();
-    const int offered = predicted + j.all.of(gpu::Verdict::declined);
+    const int offered = predicted + j.all.of(gpu::PredictionVerdict::declined);
     if (predicted > 0) {
         fmt::print("predicted {:.2f} % of what the library offers, of these equal {:.3f} %\n",
-                   100.0 * predicted / offered, 100.0 * j.all.of(gpu::Verdict::equal) / predicted);
+                   100.0 * predicted / offered, 100.0 * j.all.of(gpu::PredictionVerdict::equal) / predicted);
     }
     for (std::size_t i = 0; i < j.verdicts.size(); ++i) {
-        if (j.verdicts[i] != gpu::Verdict::different && j.verdicts[i] != gpu::Verdict::moved) continue;
+        if (j.verdicts[i] != gpu::PredictionVerdict::different && j.verdicts[i] != gpu::PredictionVerdict::moved)
+            continue;
         fmt::print("first: {} is {}; predicted {} from {}\n", file.rows[i].problem.text(), gpu::name_of(j.verdicts[i]),
                    file.rows[i].order.empty() ? file.rows[i].declined : file.rows[i].order, file.rows[i].answer);
         break;
@@ -58,7 +59,7 @@ ExitCode judge(const JudgeOptions& options) {
     judgement.date = today();
     if (!options.out.empty() && std::filesystem::exists(options.out)) {
         judgement = gpu::read_judgement(options.out, file, digest);
-        const int failed = judgement.all.of(gpu::Verdict::failed);
+        const int failed = judgement.all.of(gpu::PredictionVerdict::failed);
         fmt::print("taken up after {} of {} rows{}\n", judgement.verdicts.size(), file.rows.size(),
                    failed == 0 ? "" : fmt::format(", of which {} failed and are tried again at the end", failed));
     }
@@ -81,7 +82,7 @@ ExitCode judge(const JudgeOptions& options) {
     print_judgement(file, judgement);
     write();
     require_compared(judgement.all.compared() > 0, "no row till here is predicted and offered by the library");
-    if (const int failed = judgement.all.of(gpu::Verdict::failed); failed > 0) {
+    if (const int failed = judgement.all.of(gpu::PredictionVerdict::failed); failed > 0) {
         throw DataError(fmt::format("the library or the GPU failed at {} of {} rows; another call tries them again",
                                     failed, file.rows.size()));
     }

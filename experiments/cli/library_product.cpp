@@ -99,7 +99,7 @@ ExitCode multiply_like_library(const LibraryProductOptions& options) {
     if (const auto* declined = std::get_if<gpu::Declined>(&plan)) {
         throw DataError(fmt::format("declined: {} ({})", declined->reason, p.text()));
     }
-    const auto& order = std::get<gpu::KernelOrder>(plan);
+    const auto& kernel = std::get<gpu::LibraryKernel>(plan);
     gpu::ProblemSample sample;
     sample.rows.resize(static_cast<std::size_t>(p.m));
     sample.columns.resize(static_cast<std::size_t>(p.n));
@@ -108,7 +108,7 @@ ExitCode multiply_like_library(const LibraryProductOptions& options) {
     sample.a = codes_of(b, type.a, options.transpose_b);
     sample.b = codes_of(a, type.b, !options.transpose_a);
     sample.c = std::move(c_codes);
-    const auto words = gpu::ordered_product(order, p, sample);
+    const auto words = gpu::ordered_product(kernel, p, sample);
     std::vector<float> d(words.size());
     for (std::size_t i = 0; i < d.size(); ++i) {
         const std::size_t row = i % sample.columns.size();
@@ -116,7 +116,7 @@ ExitCode multiply_like_library(const LibraryProductOptions& options) {
         d[row * sample.rows.size() + column] = in_fp32_container(gpu::format_of(type.d), words[i]);
     }
     save_matrix(options.output, gpu::format_of(type.d), p.n, p.m, d);
-    fmt::print("cublas-{}@{}: {}\n", stored.info.version, stored.info.gpu, order.text());
+    fmt::print("cublas-{}@{}: {}\n", stored.info.version, stored.info.gpu, kernel.text());
     fmt::print("{}\n", stored.info.hardware
                            ? "predicted from stored answers of the heuristic; judge it with `ulplab gpu judge`"
                            : "answers of the software stand-in: no evidence of cuBLAS");

@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "engine/recipes/quantized_recipes.hpp"
 #include "experiments/cli/recipe_page.hpp"
 #include "experiments/cli/search_parts.hpp"
 #include "experiments/framework/files.hpp"
@@ -23,17 +22,11 @@ struct FormatOptions : SearchOptions {
     bool json = false;
 };
 
-bool is_alias(const Recipe& recipe) {
-    return std::ranges::any_of(quantized_recipes(), [&](const QuantizedRecipe& row) {
-        return row.name == recipe.name && !row.alias_of.empty();
-    });
-}
-
 std::vector<Arithmetic> candidates_of(const FormatOptions& options) {
     std::vector<std::string> names = options.recipes;
     if (names.empty()) {
         for (const Recipe& recipe : recipes()) {
-            if (recipe.weights != formats::fp64 && recipe.name != "fp32" && !is_alias(recipe)) {
+            if (recipe.weights != formats::fp64 && recipe.name != "fp32") {
                 names.push_back(recipe.name);
             }
         }

@@ -14,7 +14,6 @@ inline constexpr std::string_view paperspace = "Article on mixed-precision train
 inline constexpr std::string_view numerical_behavior =
     "Fasi, Higham, Mikaitis and Pranesh, Numerical behavior of NVIDIA tensor cores (2021)";
 inline constexpr std::string_view deepseek_v3 = "DeepSeek-V3 technical report (2024), arXiv 2412.19437";
-inline constexpr std::string_view sage_attention = "Zhang et al., SageAttention2 (2024), arXiv 2411.10958";
 inline constexpr std::string_view ptx = "NVIDIA, PTX ISA";
 inline constexpr std::string_view paper = "Micikevicius et al., Mixed precision training (ICLR 2018)";
 inline constexpr std::string_view bf16_paper = "Zamirai et al., Revisiting BFloat16 training (2020)";

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/watching/histogram.hpp"
-
 namespace ulp {
 namespace {
 
@@ -16,56 +14,45 @@ constexpr float first_normal = 0x1p-14F - 0x1p-25F;
 }  // namespace
 
 void BinadeHistogram::add(std::span<const float> values) {
-    ExponentHistogram exponents;
-    exponents.add(values);
-    for (int e = ExponentHistogram::lowest; e <= ExponentHistogram::highest; ++e) {
-        if (exponents.at(e) > 0) bins_[e] += exponents.at(e);
-    }
-    std::int64_t up_to_lost = 0;
-    std::int64_t below_normal = 0;
+    ExponentHistogram::add(values);
     for (const float value : values) {
         const float magnitude = std::fabs(value);
-        up_to_lost += magnitude <= largest_lost ? 1 : 0;
-        below_normal += magnitude < first_normal ? 1 : 0;
+        lost_ += magnitude > 0 && magnitude <= largest_lost ? 1 : 0;
+        subnormal_ += magnitude > largest_lost && magnitude < first_normal ? 1 : 0;
     }
-    total_ += static_cast<std::int64_t>(values.size());
-    zeros_ += exponents.zeros();
-    lost_ += up_to_lost - exponents.zeros();
-    subnormal_ += below_normal - up_to_lost;
 }
 
 void BinadeHistogram::add(const BinadeHistogram& other) {
-    for (const auto& [bin, count] : other.bins_) bins_[bin] += count;
-    total_ += other.total_;
-    zeros_ += other.zeros_;
+    ExponentHistogram::add(other);
     lost_ += other.lost_;
     subnormal_ += other.subnormal_;
 }
 
-double BinadeHistogram::lost_share(int exponent) const {
-    const std::int64_t nonzero = std::max<std::int64_t>(1, total_ - zeros_);
-    return static_cast<double>(below(-25 - exponent)) / static_cast<double>(nonzero);
+std::map<int, std::int64_t> BinadeHistogram::bins() const {
+    std::map<int, std::int64_t> found;
+    for (int e = lowest; e <= highest; ++e) {
+        if (at(e) > 0) found[e] = at(e);
+    }
+    return found;
 }
 
-std::int64_t BinadeHistogram::below(int exponent) const {
-    std::int64_t sum = 0;
-    for (auto bin = bins_.begin(); bin != bins_.lower_bound(exponent); ++bin) sum += bin->second;
-    return sum;
+double BinadeHistogram::lost_share(int exponent) const {
+    const std::int64_t nonzero = std::max<std::int64_t>(1, total() - zeros());
+    return static_cast<double>(below(-25 - exponent)) / static_cast<double>(nonzero);
 }
 
 Series BinadeHistogram::series(std::string name) const {
     Series series{std::move(name), formats::fp64, {}};
     for (int bin = first_shown_bin; bin <= last_shown_bin; ++bin) {
-        const auto found = bins_.find(bin);
-        series.points.push_back({static_cast<double>(bin), share(found == bins_.end() ? 0 : found->second)});
+        series.points.push_back({static_cast<double>(bin), share(at(bin))});
     }
     return series;
 }
 
 bool BinadeHistogram::equals_shifted(const BinadeHistogram& other, int binades) const {
     std::map<int, std::int64_t> moved;
-    for (const auto& [bin, count] : bins_) moved[bin + binades] = count;
-    return total_ == other.total_ && zeros_ == other.zeros_ && moved == other.bins_;
+    for (const auto& [bin, count] : bins()) moved[bin + binades] = count;
+    return total() == other.total() && zeros() == other.zeros() && moved == other.bins();
 }
 
 }  // namespace ulp

@@ -3,40 +3,32 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <span>
 
+#include "engine/watching/histogram.hpp"
 #include "experiments/framework/result.hpp"
 
 namespace ulp {
 
-/// For figures: bins as they come, what fp16 loses. The trainer's own, cheap enough to keep on:
-/// engine/watching/histogram.hpp.
-class BinadeHistogram {
+/// A histogram of exponents for figures, with what fp16 loses of the numbers.
+class BinadeHistogram : public ExponentHistogram {
   public:
     /// Counts the values; bin e holds those with 2^e <= |x| < 2^(e+1).
     void add(std::span<const float> values);
     void add(const BinadeHistogram& other);
 
-    [[nodiscard]] std::int64_t total() const { return total_; }
-    [[nodiscard]] std::int64_t zeros() const { return zeros_; }
-    [[nodiscard]] const std::map<int, std::int64_t>& bins() const { return bins_; }
+    /// The bins that are not empty.
+    [[nodiscard]] std::map<int, std::int64_t> bins() const;
     /// Nonzero values that become zero when they are rounded to fp16, and those that become subnormal there.
     [[nodiscard]] std::int64_t lost_in_fp16() const { return lost_; }
     [[nodiscard]] std::int64_t subnormal_in_fp16() const { return subnormal_; }
-    /// Nonzero values smaller than 2^exponent.
-    [[nodiscard]] std::int64_t below(int exponent) const;
     /// Of the values that are not zero, the share that a loss scale of 2^exponent leaves below half of fp16's smallest
     /// number; 0 where all are zero.
     [[nodiscard]] double lost_share(int exponent) const;
-    /// The exponent of the largest finite value; nothing where none is finite and not zero.
-    [[nodiscard]] std::optional<int> largest_exponent() const {
-        return bins_.empty() ? std::nullopt : std::optional(bins_.rbegin()->first);
-    }
 
     /// A share of all values, zeros included.
     [[nodiscard]] double share(std::int64_t count) const {
-        return total_ == 0 ? 0.0 : static_cast<double>(count) / static_cast<double>(total_);
+        return total() == 0 ? 0.0 : static_cast<double>(count) / static_cast<double>(total());
     }
     /// Share of all values a bin, over the whole range that figures show.
     [[nodiscard]] Series series(std::string name) const;
@@ -45,9 +37,6 @@ class BinadeHistogram {
     [[nodiscard]] bool equals_shifted(const BinadeHistogram& other, int binades) const;
 
   private:
-    std::map<int, std::int64_t> bins_;
-    std::int64_t total_ = 0;
-    std::int64_t zeros_ = 0;
     std::int64_t lost_ = 0;
     std::int64_t subnormal_ = 0;
 };

@@ -2,7 +2,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <string>
 #include <vector>
 
@@ -10,17 +9,11 @@
 #include "gpu/devices/executor.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/matrix_units/units.hpp"
+#include "softfloat/support/read_number.hpp"
 
 namespace ulp::gpu {
 
 namespace {
-
-/// All of a text as a number.
-template <class Number>
-bool reads(std::string_view text, Number& number) {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return error == std::errc{} && end == text.data() + text.size();
-}
 
 /// Throws UsageError for an architecture without a row in the table of units: no model could answer for it.
 void check_has_models(int architecture) {
@@ -44,13 +37,13 @@ std::unique_ptr<Executor> open_device(std::string_view spec) {
         const std::string_view rest = spec.substr(prefix.size());
         const std::string_view digits = rest.substr(0, rest.find(':'));
         const std::string_view state = digits.size() < rest.size() ? rest.substr(digits.size() + 1) : "0";
-        int architecture = 0;
-        std::uint64_t memory_bytes = 0;
+        const auto architecture = read_number<int>(digits);
+        const auto memory_bytes = read_number<std::uint64_t>(state);
         const bool busy = state == "busy";
-        if (reads(digits, architecture) && (busy || reads(state, memory_bytes))) {
-            check_has_models(architecture);
+        if (architecture && (busy || memory_bytes)) {
+            check_has_models(*architecture);
             if (busy) throw DataError(busy_failure("cudaSetDevice"));
-            return open_software_device(architecture, nullptr, memory_bytes);
+            return open_software_device(*architecture, nullptr, *memory_bytes);
         }
     }
     throw UsageError(fmt::format(

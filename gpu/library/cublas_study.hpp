@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gpu/library/cublas.hpp"
-#include "softfloat/matrix_units/sum_order.hpp"
+#include "softfloat/matrix_units/product.hpp"
 #include "softfloat/matrix_units/units.hpp"
 
 namespace ulp::gpu {

@@ -1,7 +1,6 @@
 // Recordings as text, both ways.
 #include <fmt/format.h>
 
-#include <charconv>
 #include <fstream>
 #include <sstream>
 
@@ -9,6 +8,7 @@
 #include "gpu/recordings/recorder.hpp"
 #include "gpu/recordings/recording.hpp"
 #include "softfloat/errors.hpp"
+#include "softfloat/support/read_number.hpp"
 
 namespace ulp::gpu {
 namespace {
@@ -109,12 +109,9 @@ class LineReader {
     }
     template <class Integer>
     Integer parse(std::string_view text, const char* what, int base) {
-        Integer value = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-        if (error != std::errc{} || end != text.data() + text.size() || text.empty()) {
-            fail(fmt::format("'{}' is no {}", text, what));
-        }
-        return value;
+        const std::optional<Integer> value = read_number<Integer>(text, base);
+        if (!value) fail(fmt::format("'{}' is no {}", text, what));
+        return *value;
     }
     void words_into(const char* name, PackedMatrix& matrix) {
         next_line();

@@ -32,8 +32,9 @@ std::optional<std::pair<std::size_t, std::size_t>> around(const std::vector<std:
 }
 
 /// What must agree among a shape's neighbours: the order but for numbers that follow from k.
-std::string order_class(const KernelOrder& order) {
-    return fmt::format("{} {} {} {}", order.unit, order.tile, order.promote, static_cast<int>(order.merge));
+std::string order_class(const LibraryKernel& kernel) {
+    return fmt::format("{} {} {} {}", kernel.unit, kernel.order.tile_k, kernel.order.promote_every,
+                       static_cast<int>(kernel.merge));
 }
 
 /// Every type, layout and three alignments, of FP8 the ones that it has.
@@ -132,7 +133,7 @@ KernelPlan StoredAnswers::plan_between(const std::vector<int>& answers, const st
     const auto n = around(grid_.outputs, p.n, alignments[1], largest);
     const auto k = around(grid_.depths, p.k, alignments[2], largest);
     if (!m || !n || !k) return Declined{"the shape lies outside of the stored grid"};
-    std::optional<KernelOrder> first;
+    std::optional<LibraryKernel> first;
     bool point = true;
     for (const std::size_t i : {m->first, m->second}) {
         for (const std::size_t j : {n->first, n->second}) {
@@ -140,12 +141,12 @@ KernelPlan StoredAnswers::plan_between(const std::vector<int>& answers, const st
                 const std::size_t at = (i * grid_.outputs.size() + j) * grid_.depths.size() + l;
                 KernelPlan plan = plan_of_offer(tuples_[static_cast<std::size_t>(answers[at])], p);
                 if (std::holds_alternative<Declined>(plan)) return plan;
-                const auto& order = std::get<KernelOrder>(plan);
-                if (first && order_class(*first) != order_class(order)) {
+                const auto& kernel = std::get<LibraryKernel>(plan);
+                if (first && order_class(*first) != order_class(kernel)) {
                     return Declined{"the neighbours in the stored grid add in different orders"};
                 }
-                point = point && (!first || *first == order);
-                first = order;
+                point = point && (!first || *first == kernel);
+                first = kernel;
             }
         }
     }

@@ -2,13 +2,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <charconv>
+#include <optional>
 #include <sstream>
 
 #include "engine/files/whole_file.hpp"
 #include "gpu/instructions/instruction.hpp"
 #include "gpu/untried/answers.hpp"
 #include "softfloat/errors.hpp"
+#include "softfloat/support/read_number.hpp"
 
 namespace ulp::gpu {
 namespace {
@@ -47,9 +48,8 @@ class AnswerLines {
     }
     template <class Number>
     Number number(std::string_view text, Number least, Number most) const {
-        Number value{};
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-        if (error == std::errc{} && end == text.data() + text.size() && value >= least && value <= most) return value;
+        const std::optional<Number> value = read_number<Number>(text);
+        if (value && *value >= least && *value <= most) return *value;
         fail(fmt::format("'{}' is not a number from {} to {}", text.substr(0, 40), least, most));
     }
 

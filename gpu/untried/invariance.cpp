@@ -40,30 +40,30 @@ struct Answered {
     HeuristicAnswer answer;
 };
 
-/// A remedy at all numbers of tokens that have an answer: `order_of` plans it, `run` gives token 0's words, and nothing
-/// where it cannot run.
-template <class OrderOf, class Run>
+/// A remedy at all numbers of tokens that have an answer: `kernel_of` plans it, `run` gives token 0's words, and
+/// nothing where it cannot run.
+template <class KernelOf, class Run>
 Remedy remedy_of(const std::string& name, const std::vector<Answered>& answers, const ProblemSample& sample,
-                 const OrderOf& order_of, const Run& run) {
+                 const KernelOf& kernel_of, const Run& run) {
     Remedy remedy;
     remedy.name = name;
     remedy.holds = true;
     remedy.run_holds = true;
-    std::optional<KernelOrder> first;
+    std::optional<LibraryKernel> first;
     std::optional<std::vector<std::uint32_t>> first_words, first_expected;
     for (const Answered& each : answers) {
         ++remedy.asked;
-        const std::optional<KernelOrder> order = order_of(each);
+        const std::optional<LibraryKernel> kernel = kernel_of(each);
         std::optional<std::vector<std::uint32_t>> expected;
-        if (order) {
-            expected = order == first ? first_expected : ordered_product(*order, each.problem, sample);
+        if (kernel) {
+            expected = kernel == first ? first_expected : ordered_product(*kernel, each.problem, sample);
             if (!first) {
-                first = order;
+                first = kernel;
                 first_expected = expected;
                 remedy.error = error_of(each.problem, sample, *expected);
             }
             remedy.applies = true;
-            remedy.holds = remedy.holds && *first == *order;
+            remedy.holds = remedy.holds && *first == *kernel;
         }
         const std::optional<std::vector<std::uint32_t>> words = run(each);
         if (!words) continue;
@@ -89,10 +89,10 @@ Remedy library_remedy(const std::string& name, Library& library, const std::vect
     };
     return remedy_of(
         name, answers, sample,
-        [&](const Answered& each) -> std::optional<KernelOrder> {
+        [&](const Answered& each) -> std::optional<LibraryKernel> {
             const KernelPlan plan = plan_of(changed(each), each.problem, library.info());
-            const auto* order = std::get_if<KernelOrder>(&plan);
-            return order == nullptr ? std::nullopt : std::optional(*order);
+            const auto* kernel = std::get_if<LibraryKernel>(&plan);
+            return kernel == nullptr ? std::nullopt : std::optional(*kernel);
         },
         [&](const Answered& each) { return library.run_as(changed(each), each.problem, sample); });
 }
@@ -145,9 +145,9 @@ Remedy own_kernel(const Executor& device, const std::vector<Answered>& answers, 
     const auto promised = row == nullptr ? std::nullopt : promised_model(*row, device.info().architecture);
     return remedy_of(
         "one tile and one chain (a kernel of one's own)", answers, sample,
-        [&](const Answered&) -> std::optional<KernelOrder> {
+        [&](const Answered&) -> std::optional<LibraryKernel> {
             if (!promised || !promised->whole_row) return std::nullopt;
-            return KernelOrder{.unit = promised->key};
+            return LibraryKernel{.unit = promised->key};
         },
         [&](const Answered& each) -> std::optional<std::vector<std::uint32_t>> {
             if (row == nullptr) return std::nullopt;
@@ -233,10 +233,10 @@ Invariance invariance_of(Library& library, const Executor& device, const Problem
         const KernelPlan plan = plan_of(*answer, p, library.info());
         const std::vector<std::uint32_t> words = library.run(p, sample);
         std::optional<std::vector<std::uint32_t>> expected;
-        if (const auto* order = std::get_if<KernelOrder>(&plan)) {
-            step.order = order->text();
+        if (const auto* kernel = std::get_if<LibraryKernel>(&plan)) {
+            step.order = kernel->text();
             answers.push_back({p, *answer});
-            expected = ordered_product(*order, p, sample);
+            expected = ordered_product(*kernel, p, sample);
             step.unlike = *expected != words;
             found.error = std::max(found.error, error_of(p, sample, *expected));
         } else {

@@ -16,17 +16,17 @@ namespace {
 constexpr std::string_view judgement_title = "# ulplab judged 1";
 constexpr std::string_view judgement_columns = "type,layout,m,n,k,alpha,beta,verdict";
 
-Verdict verdict_on(Library& library, const Prediction& row) {
+PredictionVerdict verdict_on(Library& library, const Prediction& row) {
     const auto now = library.ask(row.problem);
-    if (!now) return row.declined == no_such_product ? Verdict::not_offered : Verdict::moved;
-    if (row.declined == no_such_product) return Verdict::moved;
-    if (row.answer != "-" && row.answer != now->text()) return Verdict::moved;
-    if (!row.declined.empty()) return Verdict::declined;
+    if (!now) return row.declined == no_such_product ? PredictionVerdict::not_offered : PredictionVerdict::moved;
+    if (row.declined == no_such_product) return PredictionVerdict::moved;
+    if (row.answer != "-" && row.answer != now->text()) return PredictionVerdict::moved;
+    if (!row.declined.empty()) return PredictionVerdict::declined;
     for (std::size_t i = 0; i < row.digests.size(); ++i) {
         if (digest(library.run(row.problem, sample_of(row.problem, input_sets[i]))) != row.digests[i])
-            return Verdict::different;
+            return PredictionVerdict::different;
     }
-    return Verdict::equal;
+    return PredictionVerdict::equal;
 }
 
 std::array<std::string, 4> groups_of(const Prediction& row) {
@@ -35,43 +35,43 @@ std::array<std::string, 4> groups_of(const Prediction& row) {
             looks_at_all(row.problem) ? "D whole" : "D sampled"};
 }
 
-void count(VerdictCounts& counts, const Prediction& row, Verdict verdict, int times) {
+void count(VerdictCounts& counts, const Prediction& row, PredictionVerdict verdict, int times) {
     counts.by_verdict[static_cast<std::size_t>(verdict)] += times;
-    if (verdict != Verdict::equal) return;
+    if (verdict != PredictionVerdict::equal) return;
     counts.told_from_one += row.mutants_found > 0 ? times : 0;
     counts.told_from_all += row.mutants_found == 3 ? times : 0;
 }
 
 /// In all and in its groups.
-void count(Judgement& judgement, const Prediction& row, Verdict verdict, int times) {
+void count(Judgement& judgement, const Prediction& row, PredictionVerdict verdict, int times) {
     count(judgement.all, row, verdict, times);
     for (const std::string& group : groups_of(row)) count(judgement.groups[group], row, verdict, times);
 }
 
-std::string line_of(const Prediction& row, Verdict verdict) {
+std::string line_of(const Prediction& row, PredictionVerdict verdict) {
     return fmt::format("{},{}", row.problem.text(), name_of(verdict));
 }
 
 }  // namespace
 
-std::string_view name_of(Verdict verdict) {
+std::string_view name_of(PredictionVerdict verdict) {
     switch (verdict) {
-        case Verdict::equal: return "equal";
-        case Verdict::different: return "different";
-        case Verdict::declined: return "declined";
-        case Verdict::not_offered: return "not offered";
-        case Verdict::moved: return "moved";
-        case Verdict::failed: return "failed";
+        case PredictionVerdict::equal: return "equal";
+        case PredictionVerdict::different: return "different";
+        case PredictionVerdict::declined: return "declined";
+        case PredictionVerdict::not_offered: return "not offered";
+        case PredictionVerdict::moved: return "moved";
+        case PredictionVerdict::failed: return "failed";
     }
     return "";
 }
 
-void Judgement::add(const Prediction& row, Verdict verdict) {
+void Judgement::add(const Prediction& row, PredictionVerdict verdict) {
     verdicts.push_back(verdict);
     count(*this, row, verdict, 1);
 }
 
-void Judgement::replace(std::size_t i, const Prediction& row, Verdict verdict) {
+void Judgement::replace(std::size_t i, const Prediction& row, PredictionVerdict verdict) {
     count(*this, row, verdicts[i], -1);
     verdicts[i] = verdict;
     count(*this, row, verdict, 1);
@@ -86,14 +86,14 @@ void judge(Library& library, const PredictionFile& file, Judgement& judgement, c
     std::vector<std::size_t> todo(file.rows.size() - before);
     std::iota(todo.begin(), todo.end(), before);
     for (std::size_t i = 0; i < before; ++i) {
-        if (judgement.verdicts[i] == Verdict::failed) todo.push_back(i);
+        if (judgement.verdicts[i] == PredictionVerdict::failed) todo.push_back(i);
     }
     for (const std::size_t i : todo) {
         if (!go_on()) {
             judgement.stopped = true;
             break;
         }
-        if (i == judgement.verdicts.size()) judgement.add(file.rows[i], Verdict::failed);
+        if (i == judgement.verdicts.size()) judgement.add(file.rows[i], PredictionVerdict::failed);
         try {
             judgement.replace(i, file.rows[i], verdict_on(library, file.rows[i]));
         } catch (const DataError& error) {
@@ -135,8 +135,9 @@ Judgement read_judgement(const std::filesystem::path& path, const PredictionFile
         if (line.starts_with("#")) continue;
         const std::size_t row = judgement.verdicts.size();
         if (row == file.rows.size()) refuse("here are more verdicts than predictions");
-        const auto known = std::find_if(std::begin(verdicts), std::end(verdicts),
-                                        [&](Verdict verdict) { return line == line_of(file.rows[row], verdict); });
+        const auto known = std::find_if(std::begin(verdicts), std::end(verdicts), [&](PredictionVerdict verdict) {
+            return line == line_of(file.rows[row], verdict);
+        });
         if (known == std::end(verdicts)) {
             refuse(fmt::format("'{}' is no verdict on {}", line, file.rows[row].problem.text()));
         }

@@ -9,34 +9,39 @@
 namespace ulp::gpu {
 
 /// failed: the library or the GPU failed at the row.
-enum class Verdict : std::uint8_t { equal, different, declined, not_offered, moved, failed };
-inline constexpr Verdict verdicts[] = {Verdict::equal,       Verdict::different, Verdict::declined,
-                                       Verdict::not_offered, Verdict::moved,     Verdict::failed};
-std::string_view name_of(Verdict verdict);
+enum class PredictionVerdict : std::uint8_t { equal, different, declined, not_offered, moved, failed };
+inline constexpr PredictionVerdict verdicts[] = {PredictionVerdict::equal,    PredictionVerdict::different,
+                                                 PredictionVerdict::declined, PredictionVerdict::not_offered,
+                                                 PredictionVerdict::moved,    PredictionVerdict::failed};
+std::string_view name_of(PredictionVerdict verdict);
 
 struct VerdictCounts {
     std::array<int, std::size(verdicts)> by_verdict{};
     int told_from_one = 0;  // rows that are equal and from which a mutant differs: what "equal" is worth
     int told_from_all = 0;  // from which all three differ
-    [[nodiscard]] int of(Verdict verdict) const { return by_verdict[static_cast<std::size_t>(verdict)]; }
+    [[nodiscard]] int of(PredictionVerdict verdict) const { return by_verdict[static_cast<std::size_t>(verdict)]; }
     /// Rows of which something was held against the library: an order, or an answer.
-    [[nodiscard]] int compared() const { return of(Verdict::equal) + of(Verdict::different) + of(Verdict::moved); }
+    [[nodiscard]] int compared() const {
+        return of(PredictionVerdict::equal) + of(PredictionVerdict::different) + of(PredictionVerdict::moved);
+    }
     bool operator==(const VerdictCounts&) const = default;
 };
 
 struct Judgement {
-    std::vector<Verdict> verdicts;  // one per row, from the first on
+    std::vector<PredictionVerdict> verdicts;  // one per row, from the first on
     VerdictCounts all;
     /// "type fp16", "layout TN", "family 66", "D whole" and "D sampled": every row counts in one of each kind.
     std::map<std::string, VerdictCounts> groups;
     bool stopped = false;  // by the limit of time: the rows after the last verdict were not run
     std::string date;      // of the first call
 
-    void add(const Prediction& row, Verdict verdict);
+    void add(const Prediction& row, PredictionVerdict verdict);
     /// Replaces the verdict that the row, number i, has.
-    void replace(std::size_t i, const Prediction& row, Verdict verdict);
+    void replace(std::size_t i, const Prediction& row, PredictionVerdict verdict);
     /// No row differs, and none moved.
-    [[nodiscard]] bool holds() const { return all.of(Verdict::different) == 0 && all.of(Verdict::moved) == 0; }
+    [[nodiscard]] bool holds() const {
+        return all.of(PredictionVerdict::different) == 0 && all.of(PredictionVerdict::moved) == 0;
+    }
 };
 
 /// Asks again, runs and compares, row by row: those that the judgement lacks, then those that failed before. `go_on` is

@@ -22,16 +22,16 @@ constexpr int simt_chunks = 11;
 constexpr std::array cutlass{21, 23, 24};
 constexpr std::string_view fma_chain = "fp32 fma";
 
-constexpr std::array rules{
-    FamilyRule{66, "nvjet", "triton pull requests 2752, 2767, 2769; our study of 300 shapes without split-k"},
-    FamilyRule{21, "CUTLASS", "triton pull request 2753, params_universal_base.h; our study's 28 split shapes"},
-    FamilyRule{23, "CUTLASS", "as 21"},
-    FamilyRule{24, "CUTLASS", "as 21"},
-    FamilyRule{16, "SIMT, one chain", "triton pull request 2757, for fp16 and bf16 alone"},
-    FamilyRule{11, "SIMT, chunks of k", "triton pull requests 2757 and 2768, for fp16 and bf16 alone, options 0 and 1"},
-    FamilyRule{21, "CUTLASS, fp32 without Tensor Cores",
-               "CUTLASS's mma_simt: fma over ascending k; nobody has tried it"},
-};
+// What is known of a family of kernels (attribute ID), and from where:
+//
+//     66          nvjet                         triton pull requests 2752, 2767, 2769; our study of 300 shapes without
+//                                               split-k
+//     21, 23, 24  CUTLASS                       triton pull request 2753, params_universal_base.h; our study's 28 split
+//                                               shapes
+//     21          CUTLASS without Tensor Cores  CUTLASS's mma_simt, fp32: fma over ascending k; nobody has tried it
+//     16          SIMT, one chain               triton pull request 2757, for fp16 and bf16 alone
+//     11          SIMT, chunks of k             triton pull requests 2757 and 2768, for fp16 and bf16 alone, options 0
+//                                               and 1
 
 std::int64_t round_up(std::int64_t x, std::int64_t unit) { return (x + unit - 1) / unit * unit; }
 
@@ -96,10 +96,10 @@ bool is_tail_lost(const LibraryInfo& info) {
 }
 
 KernelPlan nvjet_plan(const HeuristicAnswer& answer, const LibraryProblem& p, const LibraryInfo& info,
-                      KernelOrder order, std::int64_t block) {
+                      LibraryKernel kernel, std::int64_t block) {
     const bool fp8 = is_fp8(*p.type);
-    if (fp8 && !p.type->fast_accumulation) order.promote = 128;
-    if (answer.split <= 1) return order;
+    if (fp8 && !p.type->fast_accumulation) kernel.order.promote_every = 128;
+    if (answer.split <= 1) return kernel;
     const std::int64_t tail = p.k % 64;
     if (p.type->a == Element::tf32) return Declined{"the tile of split tf32 products is unknown"};
     if (fp8 && tail != 0) return Declined{"the tail of split FP8 products is unknown"};
@@ -110,20 +110,21 @@ KernelPlan nvjet_plan(const HeuristicAnswer& answer, const LibraryProblem& p, co
             return Declined{
                 fmt::format("whether cuBLAS {} on {} loses such a tail of split k is unknown", info.version, info.gpu)};
         }
-        order.dropped = tail;
+        kernel.dropped = tail;
     }
-    order.piece = round_up(round_up(p.k - order.dropped, block) / block, answer.split) / answer.split * block;
-    return order;
+    kernel.order.piece_k = round_up(round_up(p.k - kernel.dropped, block) / block, answer.split) / answer.split * block;
+    return kernel;
 }
 
-KernelPlan cutlass_plan(const HeuristicAnswer& answer, const LibraryProblem& p, KernelOrder order, std::int64_t block) {
-    if (order.unit != fma_chain) order.tile = block;  // the rest first is ascending k, too
-    if (answer.split <= 1) return order;
+KernelPlan cutlass_plan(const HeuristicAnswer& answer, const LibraryProblem& p, LibraryKernel kernel,
+                        std::int64_t block) {
+    if (kernel.unit != fma_chain) kernel.order.tile_k = block;  // the rest first is ascending k, too
+    if (answer.split <= 1) return kernel;
     const std::int64_t bits = bits_of(p.type->a);
     const std::int64_t wide = 1024 / bits;
     const bool aligned = (p.a_along_k() || p.b_along_k()) && p.k % wide == 0;
-    order.piece = round_up((p.k + answer.split - 1) / answer.split, aligned ? wide : 128 / bits);
-    return order;
+    kernel.order.piece_k = round_up((p.k + answer.split - 1) / answer.split, aligned ? wide : 128 / bits);
+    return kernel;
 }
 
 /// Chunks of k, one after the other; from a length of 512 on, each in blocks. All sums go from left to right.
@@ -136,12 +137,12 @@ KernelPlan chunks_plan(const HeuristicAnswer& answer, const LibraryProblem& p) {
         return Declined{fmt::format("option {} of family 11 is unknown", answer.custom)};
     }
     const std::int64_t chunks = answer.custom == 0 ? 2 : 4;
-    KernelOrder order;
-    order.unit = fma_chain;
-    order.piece = (p.k + chunks - 1) / chunks;
-    order.merge = Merge::fp32;
-    if (p.k > 512) order.promote = answer.custom == 0 ? 256 : 128;
-    return order;
+    LibraryKernel kernel;
+    kernel.unit = fma_chain;
+    kernel.order.piece_k = (p.k + chunks - 1) / chunks;
+    kernel.merge = Merge::fp32;
+    if (p.k > 512) kernel.order.promote_every = answer.custom == 0 ? 256 : 128;
+    return kernel;
 }
 
 float to_float(std::uint64_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits)); }
@@ -172,7 +173,7 @@ std::vector<float> values_of_codes(std::span<const std::uint32_t> codes, Element
 
 /// Rows and columns of a sample as fp32 values, and the model that multiplies them.
 struct SampleProduct {
-    const KernelOrder& order;
+    const LibraryKernel& kernel;
     std::int64_t m, n, k;  // k without what the kernel drops; `length` is a row's
     std::int64_t length;
     std::vector<float> a, b;
@@ -180,11 +181,11 @@ struct SampleProduct {
     /// The sums over k in [first, first + count).
     [[nodiscard]] std::vector<float> piece(std::int64_t first, std::int64_t count) const {
         std::vector<float> sums(static_cast<std::size_t>(m * n));
-        if (order.unit == fma_chain) {
+        if (kernel.unit == fma_chain) {
             for (std::int64_t at = 0; at < m * n; ++at) {
                 const float* x = &a[static_cast<std::size_t>(at / n * length)];
                 const float* y = &b[static_cast<std::size_t>(at % n * length)];
-                const std::int64_t block = order.promote > 0 ? order.promote : count;
+                const std::int64_t block = kernel.order.promote_every > 0 ? kernel.order.promote_every : count;
                 float total = 0;
                 for (std::int64_t start = 0; start < count; start += block) {
                     float sum = 0;
@@ -196,8 +197,9 @@ struct SampleProduct {
             }
             return sums;
         }
-        const auto model = unit_model<TensorCoreModel>(order.unit);
-        const ProductOrder inside{.tile_k = order.tile, .promote_every = order.promote};
+        const auto model = unit_model<TensorCoreModel>(kernel.unit);
+        ProductOrder inside = kernel.order;
+        inside.piece_k = 0;
         soft_product(model, inside,
                      {{a.data() + first, m, count, length, 1},
                       {b.data() + first, count, n, 1, length},
@@ -207,8 +209,8 @@ struct SampleProduct {
     }
 };
 
-float merged(const KernelOrder& order, const LibraryProblem& p, float total, float next) {
-    switch (order.merge) {
+float merged(const LibraryKernel& kernel, const LibraryProblem& p, float total, float next) {
+    switch (kernel.merge) {
         case Merge::rounded: return sum32(total, rounded_to(p.type->d, next));
         case Merge::serial: return rounded_to(p.type->d, fma32(p.alpha, next, total));
         case Merge::accumulator: return rounded_to(Element::fp16, sum32(total, next));
@@ -246,31 +248,29 @@ std::string LibraryInfo::text() const {
     return fmt::format("cuBLAS {} on {}{}", version, gpu, hardware ? "" : " (no evidence of cuBLAS)");
 }
 
-std::string KernelOrder::text() const {
+std::string LibraryKernel::text() const {
     std::string text = unit;
-    if (tile > 0) text += fmt::format(", the rest of tiles of {} first", tile);
-    if (promote > 0) text += fmt::format(", promoted every {}", promote);
-    if (piece > 0) {
+    if (order.tile_k > 0) text += fmt::format(", the rest of tiles of {} first", order.tile_k);
+    if (order.promote_every > 0) text += fmt::format(", promoted every {}", order.promote_every);
+    if (order.piece_k > 0) {
         static constexpr std::string_view ways[] = {"", "in fp32", "in fp32 after rounding to D", "serially in D",
                                                     "in the accumulator's type"};
-        text += fmt::format(", pieces of {} added {}", piece, ways[static_cast<std::size_t>(merge)]);
+        text += fmt::format(", pieces of {} added {}", order.piece_k, ways[static_cast<std::size_t>(merge)]);
     }
     if (dropped > 0) text += fmt::format(", the last {} never added", dropped);
     return text;
 }
 
-std::span<const FamilyRule> family_rules() { return rules; }
-
 KernelPlan plan_of(const HeuristicAnswer& answer, const LibraryProblem& p, const LibraryInfo& info) {
     const bool by_cutlass = std::find(cutlass.begin(), cutlass.end(), answer.id) != cutlass.end();
-    KernelOrder order;
+    LibraryKernel kernel;
     if (answer.id == simt_chain) {
         if (bits_of(p.type->a) != 16 || p.type->accumulator != Element::fp32) {
             return Declined{"family 16 is known for fp16 and bf16 with fp32 sums alone"};
         }
         if (answer.split > 1) return Declined{"family 16 with split-k is unknown"};
-        order.unit = fma_chain;
-        return order;
+        kernel.unit = fma_chain;
+        return kernel;
     }
     if (answer.id == simt_chunks) return chunks_plan(answer, p);
     if (answer.id != nvjet && !by_cutlass) {
@@ -283,31 +283,31 @@ KernelPlan plan_of(const HeuristicAnswer& answer, const LibraryProblem& p, const
     if (block == 0) return Declined{fmt::format("the tile of stages {} is unknown", answer.stages)};
     const auto merge = merge_of(answer, *p.type);
     if (const auto* declined = std::get_if<Declined>(&merge)) return *declined;
-    order.merge = std::get<Merge>(merge);
-    if (order.merge == Merge::serial && p.beta != 0) return Declined{"a serial split with beta is unknown"};
-    order.unit = simt ? std::string(fma_chain) : unit_key(*p.type, info, by_cutlass ? "mma" : "wgmma");
-    if (!simt && !in_table(order.unit)) return Declined{fmt::format("the model table has no {}", order.unit)};
-    return by_cutlass ? cutlass_plan(answer, p, order, block) : nvjet_plan(answer, p, info, order, block);
+    kernel.merge = std::get<Merge>(merge);
+    if (kernel.merge == Merge::serial && p.beta != 0) return Declined{"a serial split with beta is unknown"};
+    kernel.unit = simt ? std::string(fma_chain) : unit_key(*p.type, info, by_cutlass ? "mma" : "wgmma");
+    if (!simt && !in_table(kernel.unit)) return Declined{fmt::format("the model table has no {}", kernel.unit)};
+    return by_cutlass ? cutlass_plan(answer, p, kernel, block) : nvjet_plan(answer, p, info, kernel, block);
 }
 
-std::vector<std::uint32_t> ordered_product(const KernelOrder& order, const LibraryProblem& p,
+std::vector<std::uint32_t> ordered_product(const LibraryKernel& kernel, const LibraryProblem& p,
                                            const ProblemSample& sample) {
-    const SampleProduct product{order,
+    const SampleProduct product{kernel,
                                 static_cast<std::int64_t>(sample.rows.size()),
                                 static_cast<std::int64_t>(sample.columns.size()),
-                                p.k - order.dropped,
+                                p.k - kernel.dropped,
                                 p.k,
                                 values_of_codes(sample.a, p.type->a),
                                 values_of_codes(sample.b, p.type->b)};
-    const std::int64_t length = order.piece > 0 ? order.piece : product.k;
+    const std::int64_t length = kernel.order.piece_k > 0 ? kernel.order.piece_k : product.k;
     std::vector<float> total = product.piece(0, std::min(length, product.k));
-    const bool serial = order.merge == Merge::serial;
-    if (order.merge == Merge::rounded || serial) {
+    const bool serial = kernel.merge == Merge::serial;
+    if (kernel.merge == Merge::rounded || serial) {
         for (float& x : total) x = rounded_to(p.type->d, serial ? product32(p.alpha, x) : x);
     }
     for (std::int64_t first = length; first < product.k; first += length) {
         const std::vector<float> next = product.piece(first, std::min(length, product.k - first));
-        for (std::size_t i = 0; i < total.size(); ++i) total[i] = merged(order, p, total[i], next[i]);
+        for (std::size_t i = 0; i < total.size(); ++i) total[i] = merged(kernel, p, total[i], next[i]);
     }
     const auto c = values_of_codes(sample.c, p.type->d);
     std::vector<std::uint32_t> words;
@@ -319,22 +319,22 @@ std::vector<std::uint32_t> ordered_product(const KernelOrder& order, const Libra
     return words;
 }
 
-std::array<KernelOrder, 3> mutants_of(const KernelOrder& order, const LibraryProblem& p) {
+std::array<LibraryKernel, 3> mutants_of(const LibraryKernel& kernel, const LibraryProblem& p) {
     const auto pieces = [&](std::int64_t length) {
-        KernelOrder changed = order;
+        LibraryKernel changed = kernel;
         changed.dropped = 0;
-        changed.piece = std::max<std::int64_t>(length, 1);
+        changed.order.piece_k = std::max<std::int64_t>(length, 1);
         if (changed.merge == Merge::none) changed.merge = Merge::fp32;
         return changed;
     };
     const std::int64_t unit = 128;
-    const std::int64_t now = order.piece > 0 ? (p.k + order.piece - 1) / order.piece : 1;
-    KernelOrder one_chain = order;
-    one_chain.piece = 0;
+    const std::int64_t now = kernel.order.piece_k > 0 ? (p.k + kernel.order.piece_k - 1) / kernel.order.piece_k : 1;
+    LibraryKernel one_chain = kernel;
+    one_chain.order.piece_k = 0;
     one_chain.dropped = 0;
     one_chain.merge = Merge::none;
-    const KernelOrder other = order.piece > 0 ? one_chain : pieces(round_up((p.k + 1) / 2, unit));
-    const std::int64_t half = order.piece > 0 ? order.piece / 2 : (p.k + 3) / 4;
+    const LibraryKernel other = kernel.order.piece_k > 0 ? one_chain : pieces(round_up((p.k + 1) / 2, unit));
+    const std::int64_t half = kernel.order.piece_k > 0 ? kernel.order.piece_k / 2 : (p.k + 3) / 4;
     return {other, pieces(round_up(half, 32)), pieces(round_up((p.k + now) / (now + 1), 64))};
 }
 

@@ -1,16 +1,16 @@
 // From the answer of cuBLAS's heuristic to the order in which the kernel adds: a pure function, which declines where it
-// does not know. Nothing here has been run against a library: what stands behind each rule is in `family_rules()`.
+// does not know. Nothing here has been run against a library: what stands behind each rule is in plan.cpp.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
 #include "gpu/untried/problem.hpp"
+#include "softfloat/matrix_units/product.hpp"
 
 namespace ulp::gpu {
 
@@ -41,15 +41,13 @@ enum class Merge : std::uint8_t {
     accumulator  // in the accumulator's type
 };
 
-/// The order in which a kernel adds one element, and what it adds with.
-struct KernelOrder {
+/// What a library's kernel adds one element with, and in which order.
+struct LibraryKernel {
     std::string unit;          // row of the model table; "fp32 fma": a chain of fused multiply-adds
-    std::int64_t piece = 0;    // length of the pieces of k, the last one the rest; 0: one piece
-    std::int64_t tile = 0;     // > 0: a piece begins with its remainder modulo this
-    std::int64_t promote = 0;  // > 0: after so many k the sum goes to a second accumulator by an fp32 addition
+    ProductOrder order{};      // piece_k, tile_k and promote_every alone
     std::int64_t dropped = 0;  // the last so many k that the kernel never adds
     Merge merge = Merge::none;
-    bool operator==(const KernelOrder&) const = default;
+    bool operator==(const LibraryKernel&) const = default;
     /// "sm_90:wgmma.fp16.fp32, pieces of 1024 added in fp32"
     [[nodiscard]] std::string text() const;
 };
@@ -68,24 +66,16 @@ struct LibraryInfo {
 struct Declined {
     std::string reason;
 };
-using KernelPlan = std::variant<KernelOrder, Declined>;
-
-/// What is known of a family of kernels (attribute ID), and from where.
-struct FamilyRule {
-    int id;
-    std::string_view family;
-    std::string_view source;
-};
-std::span<const FamilyRule> family_rules();
+using KernelPlan = std::variant<LibraryKernel, Declined>;
 
 KernelPlan plan_of(const HeuristicAnswer& answer, const LibraryProblem& problem, const LibraryInfo& info);
 
 /// The words of D (codes of its type) at the sample's rows and columns.
-std::vector<std::uint32_t> ordered_product(const KernelOrder& order, const LibraryProblem& problem,
+std::vector<std::uint32_t> ordered_product(const LibraryKernel& kernel, const LibraryProblem& problem,
                                            const ProblemSample& sample);
 
 /// Orders that a check must tell from this one: one chain (or, of one chain, two pieces), pieces half as long, one
 /// piece more.
-std::array<KernelOrder, 3> mutants_of(const KernelOrder& order, const LibraryProblem& problem);
+std::array<LibraryKernel, 3> mutants_of(const LibraryKernel& kernel, const LibraryProblem& problem);
 
 }  // namespace ulp::gpu

@@ -88,14 +88,14 @@ Prediction predicted(const LibraryProblem& problem, const KernelPlan& plan, cons
         row.declined = declined->reason;
         return row;
     }
-    const auto& order = std::get<KernelOrder>(plan);
-    row.order = order.text();
+    const auto& kernel = std::get<LibraryKernel>(plan);
+    row.order = kernel.text();
     ProblemSample sample;
     for (std::size_t i = 0; i < row.digests.size(); ++i) {
         sample = sample_of(problem, input_sets[i]);
-        row.digests[i] = digest(ordered_product(order, problem, sample));
+        row.digests[i] = digest(ordered_product(kernel, problem, sample));
     }
-    for (const KernelOrder& mutant : mutants_of(order, problem)) {
+    for (const LibraryKernel& mutant : mutants_of(kernel, problem)) {
         row.mutants_found += digest(ordered_product(mutant, problem, sample)) != row.digests.back() ? 1 : 0;
     }
     return row;

@@ -9,7 +9,7 @@ struct Prediction {
     LibraryProblem problem;
     std::string
         answer;  // HeuristicAnswer::text(); "-" where the order was guessed from neighbours or declined without one
-    std::string order;                                           // KernelOrder::text(); empty where declined
+    std::string order;                                           // LibraryKernel::text(); empty where declined
     std::array<std::uint64_t, std::size(input_sets)> digests{};  // of D's words at the sample, of each set of inputs
     int mutants_found = 0;                                       // of three: whose digest differs for the set `spread`
     std::string declined;                                        // the reason; empty where there is a prediction

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <sstream>
 #include <stdexcept>
@@ -11,6 +10,7 @@
 #include "engine/files/whole_file.hpp"
 #include "gpu/instructions/input_classes.hpp"
 #include "softfloat/errors.hpp"
+#include "softfloat/support/read_number.hpp"
 
 namespace ulp::gpu {
 namespace {
@@ -68,16 +68,14 @@ std::vector<std::string_view> fields_of(std::string_view line) {
 
 std::int64_t extent_of(std::string_view text, const char* name, const std::string& where,
                        std::int64_t most = largest_extent) {
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error == std::errc{} && end == text.data() + text.size() && value >= 1 && value <= most) return value;
+    const auto value = read_number<std::int64_t>(text);
+    if (value && *value >= 1 && *value <= most) return *value;
     throw DataError(fmt::format("{}{} is '{}'; give a whole number from 1 to {}", where, name, text, most));
 }
 
 float factor_of(std::string_view text, const char* name, const std::string& where) {
-    float value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error == std::errc{} && end == text.data() + text.size() && std::isfinite(value)) return value;
+    const auto value = read_number<float>(text);
+    if (value && std::isfinite(*value)) return *value;
     throw DataError(fmt::format("{}{} is '{}'; give a finite number", where, name, text));
 }
 

@@ -61,10 +61,10 @@ class SoftwareLibrary final : public Library {
         if (memory_bytes_ > 0) allocate(p);
         const KernelPlan plan = plan_of(answer, p, info_);
         // Of what it cannot plan it computes something: nobody predicts it.
-        const auto* planned = std::get_if<KernelOrder>(&plan);
-        KernelOrder order = planned != nullptr ? *planned : KernelOrder{.unit = "fp32 fma"};
-        if (fault_ == StandInFault::other_order && order.piece > 128) order.piece -= 64;
-        std::vector<std::uint32_t> words = ordered_product(order, p, sample);
+        const auto* planned = std::get_if<LibraryKernel>(&plan);
+        LibraryKernel kernel = planned != nullptr ? *planned : LibraryKernel{.unit = "fp32 fma"};
+        if (fault_ == StandInFault::other_order && kernel.order.piece_k > 128) kernel.order.piece_k -= 64;
+        std::vector<std::uint32_t> words = ordered_product(kernel, p, sample);
         if (fault_ == StandInFault::one_bit && p.m == 96) words.back() ^= 1;
         return words;
     }

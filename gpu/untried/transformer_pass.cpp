@@ -210,7 +210,7 @@ TransformerProducts predicted_products(Library& library, const Executor& device)
                 if (const auto* declined = std::get_if<Declined>(&plan)) {
                     throw DataError(fmt::format("{} ({}): {}", name, p.text(), declined->reason));
                 }
-                return numbers_of(ordered_product(std::get<KernelOrder>(plan), p, whole_sample(p, a, b)));
+                return numbers_of(ordered_product(std::get<LibraryKernel>(plan), p, whole_sample(p, a, b)));
             },
             [model](const AttentionProblem& problem) { return attend(model, problem); }};
 }

@@ -16,8 +16,6 @@
 namespace ulp::array {
 namespace {
 
-using BinaryFunction = std::uint64_t (*)(const FloatFormat&, std::uint64_t, std::uint64_t, Context&);
-
 void require_sensible_function(const FloatFormat& format, const Context& context) {
     require_sensible(context);
     require_supported(format);
@@ -192,17 +190,6 @@ void evaluate_by_kernel(const FloatFormat& format, Function function, FunctionPl
     }
 }
 
-void evaluate_binary(const FloatFormat& format, BinaryFunction function, const void* x, const void* y, void* out,
-                     std::size_t count, const Context& context) {
-    require_sensible_function(format, context);
-    const FloatEnvironment environment(Rounding::nearest_even);
-    const std::size_t bytes = bytes_of(format);
-    for (std::size_t i = 0; i < count; ++i) {
-        Context scalar = scalar_context(context, i);
-        store_word(out, bytes, i, function(format, load_word(x, bytes, i), load_word(y, bytes, i), scalar));
-    }
-}
-
 }  // namespace
 
 void evaluate_words(const FloatFormat& format, Function function, const void* in, void* out, std::size_t count,
@@ -234,11 +221,13 @@ void evaluate_words(const FloatFormat& format, Function function, const void* in
 
 void pow_words(const FloatFormat& format, const void* x, const void* y, void* out, std::size_t count,
                const Context& context) {
-    evaluate_binary(format, pow_bits, x, y, out, count, context);
-}
-void hypot_words(const FloatFormat& format, const void* x, const void* y, void* out, std::size_t count,
-                 const Context& context) {
-    evaluate_binary(format, hypot_bits, x, y, out, count, context);
+    require_sensible_function(format, context);
+    const FloatEnvironment environment(Rounding::nearest_even);
+    const std::size_t bytes = bytes_of(format);
+    for (std::size_t i = 0; i < count; ++i) {
+        Context scalar = scalar_context(context, i);
+        store_word(out, bytes, i, pow_bits(format, load_word(x, bytes, i), load_word(y, bytes, i), scalar));
+    }
 }
 
 }  // namespace ulp::array

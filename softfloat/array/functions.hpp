@@ -25,11 +25,9 @@ namespace array {
 void evaluate_words(const FloatFormat& format, Function function, const void* in, void* out, std::size_t count,
                     const Context& context, Simd simd);
 
-/// out[i] = x[i]^y[i] and sqrt(x[i]^2 + y[i]^2), element by element.
+/// out[i] = x[i]^y[i], element by element.
 void pow_words(const FloatFormat& format, const void* x, const void* y, void* out, std::size_t count,
                const Context& context);
-void hypot_words(const FloatFormat& format, const void* x, const void* y, void* out, std::size_t count,
-                 const Context& context);
 
 template <Number Real>
 void evaluate(std::string_view name, Function function, std::span<const Real> x, std::span<Real> out,
@@ -56,13 +54,6 @@ void pow_array(std::span<const Real> x, std::span<const Real> y, std::span<Real>
     array::require_same_size("pow_array", x.size(), out.size());
     array::require_same_size("pow_array", y.size(), out.size());
     array::pow_words(array::format_of<Real>(), x.data(), y.data(), out.data(), out.size(), context);
-}
-/// out[i] = sqrt(x[i]^2 + y[i]^2) without overflow on the way; sizes as above.
-template <array::Number Real>
-void hypot_array(std::span<const Real> x, std::span<const Real> y, std::span<Real> out, const Context& context = {}) {
-    array::require_same_size("hypot_array", x.size(), out.size());
-    array::require_same_size("hypot_array", y.size(), out.size());
-    array::hypot_words(array::format_of<Real>(), x.data(), y.data(), out.data(), out.size(), context);
 }
 
 }  // namespace ulp

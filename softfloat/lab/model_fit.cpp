@@ -5,6 +5,7 @@
 
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
+#include "softfloat/matrix_units/model_names.hpp"
 #include "softfloat/matrix_units/policies.hpp"
 #include "softfloat/rounding_names.hpp"
 #include "softfloat/support/parallel.hpp"
@@ -25,10 +26,10 @@ class Changes {
         add(name + " = true", [at](TensorCoreModel& m) { at(m) = true; });
         add(name + " = false", [at](TensorCoreModel& m) { at(m) = false; });
     }
-    template <class At, class Value>
-    void values(const std::string& name, const At& at, std::initializer_list<std::pair<const char*, Value>> values) {
-        for (const auto& [text, value] : values) {
-            add(name + " = " + text, [at, value = value](TensorCoreModel& m) { at(m) = value; });
+    template <class At, class Value, std::size_t count>
+    void values(const std::string& name, const At& at, const model_names::Named<Value> (&values)[count]) {
+        for (const auto& each : values) {
+            add(name + " = " + std::string(each.name), [at, value = each.value](TensorCoreModel& m) { at(m) = value; });
         }
     }
     template <class At>
@@ -81,15 +82,10 @@ void add_structure(const Model& model, Changes& changes) {
     }
     changes.numbers(
         "group_size", [](Model & m) -> auto& { return m.group_size; }, groups);
-    changes.values<>("k_order", [](Model & m) -> auto& { return m.variation.order; },
-                     {std::pair{"ascending", LaneOrder::ascending},
-                      {"descending", LaneOrder::descending},
-                      {"even_first", LaneOrder::even_first}});
-    changes.values<>("c_enters", [](Model & m) -> auto& { return m.variation.addend; },
-                     {std::pair{"with_products", AddendEntry::with_products},
-                      {"after_products", AddendEntry::after_products},
-                      {"beside_zeros_alone", AddendEntry::beside_zeros_alone},
-                      {"never", AddendEntry::never}});
+    changes.values(
+        "k_order", [](Model & m) -> auto& { return m.variation.order; }, model_names::lane_orders);
+    changes.values(
+        "c_enters", [](Model & m) -> auto& { return m.variation.addend; }, model_names::addend_entries);
 }
 
 void add_alignment(const Model& model, Changes& changes) {
@@ -143,24 +139,16 @@ void add_special_values(const Model& model, Changes& changes) {
         "saturate", [](Model & m) -> auto& { return m.variation.saturate; });
     changes.flag(
         "negative_zeros", [](Model & m) -> auto& { return m.variation.negative_zeros; });
-    changes.values<>("nan", [](Model & m) -> auto& { return m.nan; },
-                     {std::pair{"all_ones", NanStyle::all_ones},
-                      {"quiet", NanStyle::quiet},
-                      {"x86", NanStyle::x86},
-                      {"dmma", NanStyle::dmma}});
-    changes.values<>("zero_product", [](Model & m) -> auto& { return m.policies.zero_product; },
-                     {std::pair{"ignored", ZeroProduct::ignored},
-                      {"operand_at_fp32_emin", ZeroProduct::operand_at_fp32_emin},
-                      {"operand_as_subnormal", ZeroProduct::operand_as_subnormal}});
-    changes.values<>("zero_c", [](Model & m) -> auto& { return m.policies.zero_addend; },
-                     {std::pair{"ignored", ZeroAddend::ignored},
-                      {"at_fp32_emin", ZeroAddend::at_fp32_emin},
-                      {"at_accumulator_emin", ZeroAddend::at_accumulator_emin}});
-    changes.values<>(
-        "subnormal_c", [](Model & m) -> auto& { return m.policies.subnormal_addend; },
-        {std::pair{"at_emin", SubnormalAddend::at_emin}, {"at_leading_bit", SubnormalAddend::at_leading_bit}});
-    changes.values<>("underflow_sign", [](Model & m) -> auto& { return m.policies.underflow_sign; },
-                     {std::pair{"positive", UnderflowSign::positive}, {"kept", UnderflowSign::kept}});
+    changes.values(
+        "nan", [](Model & m) -> auto& { return m.nan; }, model_names::nan_styles);
+    changes.values(
+        "zero_product", [](Model & m) -> auto& { return m.policies.zero_product; }, model_names::zero_products);
+    changes.values(
+        "zero_c", [](Model & m) -> auto& { return m.policies.zero_addend; }, model_names::zero_addends);
+    changes.values(
+        "subnormal_c", [](Model & m) -> auto& { return m.policies.subnormal_addend; }, model_names::subnormal_addends);
+    changes.values(
+        "underflow_sign", [](Model & m) -> auto& { return m.policies.underflow_sign; }, model_names::underflow_signs);
     changes.add("exponent_floor = none", [](Model& m) { m.policies.exponent_floor = no_exponent_floor; });
     std::vector<int> floors;
     for (int below = 0; below <= 9; ++below) floors.push_back(model.accumulator.emin() - below);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cctype>
-#include <charconv>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -14,6 +13,7 @@
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/gpus.hpp"
 #include "softfloat/matrix_units/nan_payload.hpp"
+#include "softfloat/support/read_number.hpp"
 
 namespace ulp {
 
@@ -60,13 +60,11 @@ std::uint32_t code_on_grid(const FloatFormat& format, std::uint32_t word, const 
 }
 
 std::uint32_t hex_word(const std::string& digits, const std::string& where) {
-    std::uint32_t word = 0;
-    const char* end = digits.data() + digits.size();
-    const auto [stop, error] = std::from_chars(digits.data(), end, word, 16);
-    if (digits.size() != 8 || stop != end || error != std::errc{}) {
+    const auto word = read_number<std::uint32_t>(digits, 16);
+    if (digits.size() != 8 || !word) {
         throw DataError(where + "'" + digits + "' is not an fp32 word of 8 hexadecimal digits");
     }
-    return word;
+    return *word;
 }
 
 std::uint32_t binary_word(const std::string& digits, const std::string& where) {

@@ -143,8 +143,10 @@ std::vector<Alternative> integer_alternatives(const IntegerModel& model) {
 }
 
 /// The verdict on an alternative, if there is one yet.
-Verdict* verdict_on(std::vector<Verdict>& verdicts, const Alternative& other) {
-    const auto same = [&](const Verdict& one) { return one.aspect == other.aspect && one.name == other.name; };
+AlternativeVerdict* verdict_on(std::vector<AlternativeVerdict>& verdicts, const Alternative& other) {
+    const auto same = [&](const AlternativeVerdict& one) {
+        return one.aspect == other.aspect && one.name == other.name;
+    };
     const auto found = std::find_if(verdicts.begin(), verdicts.end(), same);
     return found == verdicts.end() ? nullptr : &*found;
 }
@@ -169,10 +171,10 @@ std::vector<Alternative> alternatives(const UnitModel& model) {
 AspectSet DecidedDots::aspects() const {
     AspectSet decided;
     if (differ != 0) return decided;
-    for (const Verdict& verdict : verdicts) {
+    for (const AlternativeVerdict& verdict : verdicts) {
         if (verdict.contradicted) decided.add(verdict.aspect);
     }
-    for (const Verdict& verdict : verdicts) {
+    for (const AlternativeVerdict& verdict : verdicts) {
         if (verdict.is_open() && verdict.aspect != Aspect::ordinary) decided.remove(verdict.aspect);
     }
     return decided;
@@ -185,10 +187,11 @@ void decide(const UnitModel& model, std::span<const RecordedDot> dots, DecidedDo
     for (const Alternative& other : alternatives(model)) {
         const auto differs = [&](const RecordedDot& dot) { return other.dot(dot) != dot.d; };
         const auto differs_on = [&](const auto& some) { return std::any_of(some.begin(), some.end(), differs); };
-        Verdict* verdict = verdict_on(decided.verdicts, other);
+        AlternativeVerdict* verdict = verdict_on(decided.verdicts, other);
         if (verdict == nullptr) {
             if (witnesses.empty()) witnesses = witness_dots(model);
-            verdict = &decided.verdicts.emplace_back(Verdict{other.aspect, other.name, differs_on(witnesses)});
+            verdict =
+                &decided.verdicts.emplace_back(AlternativeVerdict{other.aspect, other.name, differs_on(witnesses)});
         }
         if (verdict->is_open()) verdict->contradicted = differs_on(dots);
     }

@@ -37,7 +37,7 @@ struct Alternative {
 std::vector<Alternative> alternatives(const UnitModel& model);
 
 /// What sets of dots tell about an alternative.
-struct Verdict {
+struct AlternativeVerdict {
     Aspect aspect;
     std::string name;
     bool can_differ = true;  // from the model, on a dot of witness_dots(); one that cannot is the model by another name
@@ -49,7 +49,7 @@ struct Verdict {
 /// What sets of dots tell about a model.
 struct DecidedDots {
     std::int64_t differ = 0;  // dots on which the model differs from the hardware
-    std::vector<Verdict> verdicts;
+    std::vector<AlternativeVerdict> verdicts;
     /// An aspect is decided if the dots contradict at least one of its alternatives and leave none open; of ordinary
     /// values, whose alternatives are neighbouring parameters, others may stay open. None if the model differs on a
     /// dot.

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "softfloat/matrix_units/gemm_kernels/fast_gemm.hpp"
-#include "softfloat/matrix_units/gemm_path.hpp"
 #include "softfloat/support/parallel.hpp"
 #include "softfloat/vector/dispatch.hpp"
 
@@ -94,11 +93,8 @@ void gemm_plain(const BlockScaledModel& model, const BlockScaledProblem& problem
 
 void gemm(const BlockScaledModel& model, const BlockScaledProblem& problem) {
     check(model, problem);
-    const GemmProblem& p = problem.product;
-    if (choose_path(model, p.m(), p.n(), p.k()).kernel == GemmKernel::definition) {
-        return gemm_plain(model, problem);
-    }
-    gemm_kernels::fast_scaled_gemm(kernels_of<gemm_kernels::Kernels>(simd_choice()), model, problem);
+    const auto& kernels = kernels_of<gemm_kernels::Kernels>(simd_choice());
+    if (!gemm_kernels::fast_scaled_gemm(kernels, model, problem)) gemm_plain(model, problem);
 }
 
 }  // namespace ulp

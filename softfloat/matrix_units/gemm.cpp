@@ -6,7 +6,6 @@
 
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/gemm_kernels/fast_gemm.hpp"
-#include "softfloat/matrix_units/gemm_path.hpp"
 #include "softfloat/matrix_units/nan_payload.hpp"
 #include "softfloat/support/parallel.hpp"
 #include "softfloat/vector/dispatch.hpp"
@@ -70,8 +69,8 @@ double fp64_element(const TensorCoreModel& model, const Fp64Problem& p, std::int
 void gemm(const TensorCoreModel& model, const Fp64Problem& p) {
     require_fp64(model);
     require_shapes(p);
-    if (choose_path(model, p.m(), p.n(), p.k()).kernel == GemmKernel::definition) return gemm_plain(model, p);
-    gemm_kernels::fast_fp64_gemm(kernels_of<gemm_kernels::Kernels>(simd_choice()), model, p);
+    const auto& kernels = kernels_of<gemm_kernels::Kernels>(simd_choice());
+    if (!gemm_kernels::fast_fp64_gemm(kernels, model, p)) gemm_plain(model, p);
 }
 
 void gemm_plain(const TensorCoreModel& model, const Fp64Problem& p) {
@@ -114,10 +113,8 @@ void gemm_plain(const TensorCoreModel& model, const GemmProblem& p) {
 
 void gemm(const TensorCoreModel& model, const GemmProblem& problem) {
     require_shapes(problem);
-    if (choose_path(model, problem.m(), problem.n(), problem.k()).kernel == GemmKernel::definition) {
-        return gemm_plain(model, problem);
-    }
-    gemm_kernels::fast_gemm(kernels_of<gemm_kernels::Kernels>(simd_choice()), model, problem);
+    const auto& kernels = kernels_of<gemm_kernels::Kernels>(simd_choice());
+    if (!gemm_kernels::fast_gemm(kernels, model, problem)) gemm_plain(model, problem);
 }
 
 }  // namespace ulp

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "softfloat/matrix_units/gemm_kernels/fast_gemm.hpp"
-#include "softfloat/matrix_units/gemm_path.hpp"
 #include "softfloat/matrix_units/integer_model.hpp"
 #include "softfloat/vector/dispatch.hpp"
 
@@ -35,8 +34,8 @@ void gemm(const IntegerModel& model, const IntegerProblem& p) {
     require_shapes(p);
     check_range(p.a, operand_range(model, model.a_signed), "A");
     check_range(p.b, operand_range(model, model.b_signed), "B");
-    if (choose_path(model, p.m(), p.n(), p.k()).kernel == GemmKernel::definition) return gemm_plain(model, p);
-    gemm_kernels::fast_integer_gemm(kernels_of<gemm_kernels::Kernels>(simd_choice()), model, p);
+    const auto& kernels = kernels_of<gemm_kernels::Kernels>(simd_choice());
+    if (!gemm_kernels::fast_integer_gemm(kernels, model, p)) gemm_plain(model, p);
 }
 
 void gemm_plain(const IntegerModel& model, const IntegerProblem& p) {

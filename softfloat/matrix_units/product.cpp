@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -246,6 +247,51 @@ void soft_product(const TensorCoreModel& model, const ProductOrder& order, const
 
 void fp64_product(const TensorCoreModel& model, const ProductOrder& order, const Fp64Problem& p) {
     product_in_order(model, order, p);
+}
+
+std::string name_of(const ProductOrder& order) {
+    std::string text = "ascending k";
+    if (order.piece_k > 0) {
+        text = "split-k of " + std::to_string(order.piece_k) + " each";
+    } else if (order.split_k > 1) {
+        const std::string pieces = std::to_string(order.split_k);
+        text = order.slice_k == 0 ? "split-k " + pieces : "sliced k: " + pieces + " x " + std::to_string(order.slice_k);
+    }
+    if (order.tile_k > 0) text += ", the rest of tiles of " + std::to_string(order.tile_k) + " first";
+    if (order.narrow_sums) text += ", added in the accumulator's format";
+    if (order.promote_every > 0) text += ", promoted every " + std::to_string(order.promote_every);
+    return text;
+}
+
+const std::vector<ProductOrder>& candidate_orders() {
+    static const std::vector<ProductOrder> orders = [] {
+        std::vector<ProductOrder> list{{}, {.promote_every = 128}};
+        for (const int pieces : {2, 3, 4, 6, 8, 16}) list.push_back({.split_k = pieces});
+        for (const int pieces : {2, 4}) {
+            for (const int slice : {8, 16, 32, 64}) list.push_back({.split_k = pieces, .slice_k = slice});
+        }
+        return list;
+    }();
+    return orders;
+}
+
+std::vector<ProductOrder> split_orders(std::int64_t k, bool narrow) {
+    std::set<std::int64_t> lengths;
+    for (int pieces = 1; pieces <= 32; ++pieces) {
+        for (const int alignment : {4, 8, 16, 32, 64, 128}) {
+            const std::int64_t length = ((k + pieces - 1) / pieces + alignment - 1) / alignment * alignment;
+            lengths.insert(std::min(length, k));
+        }
+    }
+    std::vector<ProductOrder> list;
+    for (const std::int64_t length : lengths) {
+        for (const int tile : {0, 16, 32, 64, 128}) {
+            const bool plain = tile == 0 || length % tile == 0;
+            if (tile != 0 && plain && (k % length) % tile == 0) continue;  // as without tiles
+            list.push_back({.piece_k = length, .tile_k = tile, .narrow_sums = narrow});
+        }
+    }
+    return list;
 }
 
 }  // namespace ulp

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "softfloat/matrix_units/gemm.hpp"
 #include "softfloat/matrix_units/model.hpp"
@@ -43,6 +45,16 @@ struct ProductOrder {
 
     bool operator==(const ProductOrder&) const = default;
 };
+
+/// "ascending k", "split-k 2", "sliced k: 2 x 32", "ascending k, promoted every 128".
+std::string name_of(const ProductOrder& order);
+
+/// The orders in which a library's kernel may add the products of one element, as the study of cuBLAS tries them; the
+/// simplest first.
+const std::vector<ProductOrder>& candidate_orders();
+
+/// Pieces of k of one length each, as split-k kernels round them, with the rest of each piece's tiles first or not.
+std::vector<ProductOrder> split_orders(std::int64_t k, bool narrow);
 
 /// Throws std::invalid_argument if the order does not fit the model (its accumulator, its instruction's k).
 void soft_product(const TensorCoreModel& model, const ProductOrder& order, const GemmProblem& problem);

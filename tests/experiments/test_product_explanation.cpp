@@ -188,9 +188,10 @@ TEST_CASE("what no way gives is said to be unexplained, and one wrong element is
 
 TEST_CASE("ways that tie on given operands are told apart by others, except those of one model") {
     const TensorCoreModel& model = unit_model<TensorCoreModel>(hopper);
-    const std::vector<ProductWay> ways = {{hopper, {}, model, WalkOfK::ascending, {}, false, formats::fp32},
-                                          {hopper, {}, model, WalkOfK::ascending, {.split_k = 2}, false, formats::fp32},
-                                          {"twin", {}, model, WalkOfK::ascending, {}, false, formats::fp32}};
+    const std::vector<ProductWay> ways = {
+        {hopper, {}, model, LaneOrder::ascending, {}, false, formats::fp32},
+        {hopper, {}, model, LaneOrder::ascending, {.split_k = 2}, false, formats::fp32},
+        {"twin", {}, model, LaneOrder::ascending, {}, false, formats::fp32}};
     const SeparatingOperands<float> operands = separate<float>(ways, 64);
     CHECK(operands.groups == std::vector<std::vector<std::size_t>>{{0, 2}, {1}});
 }

@@ -30,10 +30,10 @@ LibraryProblem problem(const char* type, const char* layout, std::int64_t m, std
 
 const LibraryInfo on_hopper{false, "test", 90, "0.0.0"};
 
-KernelOrder order_of(const HeuristicAnswer& answer, const LibraryProblem& p) {
+LibraryKernel order_of(const HeuristicAnswer& answer, const LibraryProblem& p) {
     const KernelPlan plan = plan_of(answer, p, on_hopper);
-    REQUIRE(std::holds_alternative<KernelOrder>(plan));
-    return std::get<KernelOrder>(plan);
+    REQUIRE(std::holds_alternative<LibraryKernel>(plan));
+    return std::get<LibraryKernel>(plan);
 }
 std::string reason_of(const KernelPlan& plan) {
     const auto* declined = std::get_if<Declined>(&plan);
@@ -146,13 +146,13 @@ TEST_CASE("a malformed line of a list is named with its number and fault") {
 
 TEST_CASE("the plan follows the published rules") {
     const HeuristicAnswer plain{.id = 66, .stages = 35};
-    CHECK(order_of(plain, problem("fp16", "TN", 64, 64, 1000)) == KernelOrder{.unit = "sm_90:wgmma.fp16.fp32"});
+    CHECK(order_of(plain, problem("fp16", "TN", 64, 64, 1000)) == LibraryKernel{.unit = "sm_90:wgmma.fp16.fp32"});
     const HeuristicAnswer split{.id = 66, .stages = 35, .split = 3, .reduction = 2};
-    CHECK(order_of(split, problem("fp16", "TN", 64, 64, 1000)).piece == 384);  // ceil(ceil(1000/64) / 3) * 64
+    CHECK(order_of(split, problem("fp16", "TN", 64, 64, 1000)).order.piece_k == 384);  // ceil(ceil(1000/64) / 3) * 64
     // fp32 by CUTLASS is a chain of fma, in pieces where it is split.
     const HeuristicAnswer simt{.id = 21, .stages = 8, .split = 4, .reduction = 2};
     CHECK(order_of(simt, problem("fp32", "NT", 64, 64, 1000)) ==
-          KernelOrder{.unit = "fp32 fma", .piece = 252, .merge = Merge::fp32});
+          LibraryKernel{.unit = "fp32 fma", .order = {.piece_k = 252}, .merge = Merge::fp32});
     CHECK(reason_of(plan_of(plain, problem("fp32", "NT", 64, 64, 1000), on_hopper)).find("CUTLASS alone") !=
           std::string::npos);
     // The fault of the library: ones of k = 11528 give 11520.
@@ -172,22 +172,22 @@ TEST_CASE("the plan follows the published rules") {
         const LibraryInfo info{true, gpu, 90, version};
         CAPTURE(info.text());
         const KernelPlan plan = plan_of(faulty, lost, info);
-        CHECK(std::holds_alternative<KernelOrder>(plan) == known);
+        CHECK(std::holds_alternative<LibraryKernel>(plan) == known);
         CHECK((reason_of(plan).find("loses such a tail") != std::string::npos) != known);
         HeuristicAnswer kept = faulty;
         kept.split = 8;
-        CHECK(std::holds_alternative<KernelOrder>(plan_of(kept, lost, info)));
+        CHECK(std::holds_alternative<LibraryKernel>(plan_of(kept, lost, info)));
     }
     HeuristicAnswer eight = faulty;
     eight.split = 8;
     CHECK(order_of(eight, lost).dropped == 0);  // 180 blocks in 8 pieces: the last one takes the tail
     // CUTLASS: the wide alignment of a piece only where k lies along memory in A or B.
     const HeuristicAnswer cutlass{.id = 21, .stages = 10, .split = 2, .reduction = 4};
-    CHECK(order_of(cutlass, problem("fp16", "TN", 8, 8, 640)).piece == 320);
-    CHECK(order_of(cutlass, problem("fp16", "TN", 8, 8, 704)).piece == 384);
-    CHECK(order_of(cutlass, problem("fp16", "NT", 8, 8, 704)).piece == 352);
+    CHECK(order_of(cutlass, problem("fp16", "TN", 8, 8, 640)).order.piece_k == 320);
+    CHECK(order_of(cutlass, problem("fp16", "TN", 8, 8, 704)).order.piece_k == 384);
+    CHECK(order_of(cutlass, problem("fp16", "NT", 8, 8, 704)).order.piece_k == 352);
     CHECK(order_of(cutlass, problem("fp16", "TN", 8, 8, 704)).merge == Merge::rounded);
-    CHECK(order_of({.id = 66, .stages = 36}, problem("e4m3_slow", "TN", 16, 16, 512)).promote == 128);
+    CHECK(order_of({.id = 66, .stages = 36}, problem("e4m3_slow", "TN", 16, 16, 512)).order.promote_every == 128);
     for (const char* type : {"fp16", "bf16"}) {
         CHECK(order_of({.id = 16}, problem(type, "TN", 3, 3, 9)).unit == "fp32 fma");
     }
@@ -213,8 +213,8 @@ TEST_CASE("the plan declines what it does not know, with the reason") {
     const LibraryProblem tail = problem("e4m3", "TN", 64, 64, 1040);
     CHECK(reason_of(plan_of(nvjet, tf32, on_hopper)).find("split tf32") != std::string::npos);
     CHECK(reason_of(plan_of(nvjet_fp8, tail, on_hopper)).find("tail of split FP8") != std::string::npos);
-    CHECK(order_of(nvjet_fp8, problem("e4m3", "TN", 64, 64, 1024)).piece == 512);
-    CHECK(order_of(cutlass, tf32).piece == 512);
+    CHECK(order_of(nvjet_fp8, problem("e4m3", "TN", 64, 64, 1024)).order.piece_k == 512);
+    CHECK(order_of(cutlass, tf32).order.piece_k == 512);
     CHECK(order_of(cutlass, tail).merge == Merge::fp32);
     CHECK_THROWS_AS(heuristic_answer_of("1.2.3", "here: "), ulp::DataError);
     CHECK_THROWS_AS(heuristic_answer_of("1.2.3.4.5.6.7.8.9.", "here: "), ulp::DataError);
@@ -233,10 +233,11 @@ TEST_CASE("an order's product is that of the library of products where both know
     std::vector<float> d(6);
     ulp::soft_product(ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp16.fp32"), {.piece_k = 104, .tile_k = 32},
                       {{a.data(), 3, 300, 300, 1}, {b.data(), 300, 2, 1, 300}, {}, {d.data(), 3, 2}});
-    const KernelOrder order{.unit = "sm_90:mma.fp16.fp32", .piece = 104, .tile = 32, .merge = Merge::fp32};
-    const auto words = ordered_product(order, p, sample);
+    const LibraryKernel kernel{
+        .unit = "sm_90:mma.fp16.fp32", .order = {.piece_k = 104, .tile_k = 32}, .merge = Merge::fp32};
+    const auto words = ordered_product(kernel, p, sample);
     for (std::size_t i = 0; i < d.size(); ++i) CHECK(words[i] == std::bit_cast<std::uint32_t>(d[i]));
-    for (const KernelOrder& mutant : mutants_of(order, p)) CHECK_FALSE(mutant == order);
+    for (const LibraryKernel& mutant : mutants_of(kernel, p)) CHECK_FALSE(mutant == kernel);
 }
 
 TEST_CASE("predictions hold on the library that they were made for, and survive their file") {
@@ -247,9 +248,9 @@ TEST_CASE("predictions hold on the library that they were made for, and survive 
     CHECK(predictions_text(back) == predictions_text(file));
     const Judgement found = judged(*library, back);
     CHECK(found.holds());
-    CHECK(found.all.of(Verdict::equal) >= 7);
-    CHECK(found.all.of(Verdict::declined) == 2);  // fp32, and one row
-    CHECK(found.all.of(Verdict::not_offered) == 1);
+    CHECK(found.all.of(PredictionVerdict::equal) >= 7);
+    CHECK(found.all.of(PredictionVerdict::declined) == 2);  // fp32, and one row
+    CHECK(found.all.of(PredictionVerdict::not_offered) == 1);
     CHECK(found.all.told_from_all > 0);
     CHECK(found.all.told_from_one >= found.all.told_from_all);
     // Every row counts once in each kind of group.
@@ -257,7 +258,7 @@ TEST_CASE("predictions hold on the library that they were made for, and survive 
         VerdictCounts sum;
         for (const auto& [group, counts] : found.groups) {
             if (!group.starts_with(kind)) continue;
-            for (const Verdict v : verdicts) sum.by_verdict[static_cast<std::size_t>(v)] += counts.of(v);
+            for (const PredictionVerdict v : verdicts) sum.by_verdict[static_cast<std::size_t>(v)] += counts.of(v);
             sum.told_from_one += counts.told_from_one;
             sum.told_from_all += counts.told_from_all;
         }
@@ -276,7 +277,7 @@ TEST_CASE("predictions hold on the library that they were made for, and survive 
                          ulp::DataError);
     CHECK(kept.verdicts.size() > 1);
     CHECK(kept.verdicts.size() < found.verdicts.size());
-    CHECK(kept.verdicts.back() == Verdict::failed);
+    CHECK(kept.verdicts.back() == PredictionVerdict::failed);
     judge(*library, back, kept, [] { return true; });
     CHECK(kept.verdicts == found.verdicts);
     CHECK(kept.all == found.all);
@@ -321,18 +322,20 @@ TEST_CASE("a judgement is taken up from its file, and a file of other verdicts i
 TEST_CASE("the judge finds a wrong bit, another order, another answer and a wrong entry of the table") {
     const auto good = open_software_library(90);
     const PredictionFile file = predict(*good, few_problems());
-    CHECK(judged(*open_software_library(90, StandInFault::one_bit), file).all.of(Verdict::different) == 1);
-    CHECK(judged(*open_software_library(90, StandInFault::other_order), file).all.of(Verdict::different) >= 1);
+    CHECK(judged(*open_software_library(90, StandInFault::one_bit), file).all.of(PredictionVerdict::different) == 1);
+    CHECK(judged(*open_software_library(90, StandInFault::other_order), file).all.of(PredictionVerdict::different) >=
+          1);
     std::vector<LibraryProblem> many;
     while (many.size() < 150) many.push_back(few_problems()[4]);
     const PredictionFile repeated = predict(*open_software_library(90), many);
-    CHECK(judged(*open_software_library(90, StandInFault::other_answer), repeated).all.of(Verdict::moved) > 0);
+    CHECK(judged(*open_software_library(90, StandInFault::other_answer), repeated).all.of(PredictionVerdict::moved) >
+          0);
     PredictionFile wrong = file;
-    KernelOrder mistaken = order_of({.id = 66, .stages = 35}, wrong.rows[0].problem);
-    mistaken.piece = 128;
+    LibraryKernel mistaken = order_of({.id = 66, .stages = 35}, wrong.rows[0].problem);
+    mistaken.order.piece_k = 128;
     mistaken.merge = Merge::fp32;
     wrong.rows[0] = predicted(wrong.rows[0].problem, mistaken, wrong.rows[0].answer);
-    CHECK(judged(*good, wrong).all.of(Verdict::different) == 1);
+    CHECK(judged(*good, wrong).all.of(PredictionVerdict::different) == 1);
 }
 
 TEST_CASE("the judge refuses predictions for another library or GPU, and files whose shapes were changed") {
@@ -366,13 +369,13 @@ TEST_CASE("stored answers predict what the library does: listed shapes, points o
         for (const std::int64_t k : {64, 96, 104, 128, 200, 512}) {
             const LibraryProblem p = problem("fp16", "TN", m, 128, k);
             const KernelPlan plan = stored.plan(p);
-            const auto* order = std::get_if<KernelOrder>(&plan);
+            const auto* order = std::get_if<LibraryKernel>(&plan);
             if (order == nullptr) continue;
             ++guessed;
             const auto answer = library->ask(p);
             REQUIRE(answer.has_value());
             CHECK(plan_of(*answer, p, library->info()).index() == 0);
-            CHECK(*order == std::get<KernelOrder>(plan_of(*answer, p, library->info())));
+            CHECK(*order == std::get<LibraryKernel>(plan_of(*answer, p, library->info())));
         }
     }
     CHECK(guessed > 10);
@@ -421,9 +424,9 @@ TEST_CASE("SIMT kernels in chunks: lengths, blocks and what is unknown, with the
     const HeuristicAnswer two{.id = 11};
     const HeuristicAnswer four{.id = 11, .custom = 1};
     CHECK(order_of(two, problem("fp16", "TN", 8, 8, 500)) ==
-          KernelOrder{.unit = "fp32 fma", .piece = 250, .merge = Merge::fp32});
+          LibraryKernel{.unit = "fp32 fma", .order = {.piece_k = 250}, .merge = Merge::fp32});
     CHECK(order_of(four, problem("bf16", "NN", 8, 8, 1001)) ==
-          KernelOrder{.unit = "fp32 fma", .piece = 251, .promote = 128, .merge = Merge::fp32});
+          LibraryKernel{.unit = "fp32 fma", .order = {.piece_k = 251, .promote_every = 128}, .merge = Merge::fp32});
     CHECK(reason_of(plan_of({.id = 11, .custom = 2}, problem("fp16", "TN", 8, 8, 500), on_hopper)).find("option 2") !=
           std::string::npos);
     CHECK(!reason_of(plan_of(two, problem("fp32", "TN", 8, 8, 500), on_hopper)).empty());

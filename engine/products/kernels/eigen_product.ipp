@@ -1,4 +1,4 @@
-// The body of the eigen_product_*.cpp. Defined before it: a name for Eigen's namespace; ULPLAB_SIMD, the member of
+// The body of eigen_product.cpp.in. Defined before it: a name for Eigen's namespace; ULPLAB_SIMD, the member of
 // EigenKernels; ULPLAB_SIMD_NAME, its name.
 #define EIGEN_DONT_PARALLELIZE
 #include <Eigen/Core>

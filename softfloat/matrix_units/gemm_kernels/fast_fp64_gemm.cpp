@@ -65,7 +65,8 @@ bool has_fp64_kernel(const TensorCoreModel& model) {
            model.a_format == formats::fp64 && model.b_format == formats::fp64 && !model.flush_subnormals;
 }
 
-void fast_fp64_gemm(const Kernels& kernels, const TensorCoreModel& model, const Fp64Problem& p) {
+bool fast_fp64_gemm(const Kernels& kernels, const TensorCoreModel& model, const Fp64Problem& p) {
+    if (p.d.empty() || p.k() == 0 || !has_fp64_kernel(model)) return false;
     const std::int64_t width = std::int64_t{vectors_per_fp64_panel} * kernels.lanes / 2;
     const std::int64_t row_tiles = tiles_of(p.m(), rows_per_fp64_tile);
     for_each_index(row_tiles * tiles_of(p.n(), width), worth_threads_for(p), [&](std::int64_t t) {
@@ -75,6 +76,7 @@ void fast_fp64_gemm(const Kernels& kernels, const TensorCoreModel& model, const 
         run(kernels, p, tile);
         store(model, p, tile);
     });
+    return true;
 }
 
 }  // namespace ulp::gemm_kernels

@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <optional>
-#include <stdexcept>
 #include <type_traits>
 #include <vector>
 
@@ -49,11 +48,10 @@ std::int64_t packed_step(const Plan& plan) {
     return plan.choice.family == Family::fused ? plan.order.group : plan.model.instruction_k;
 }
 
-Plan make_plan(const Kernels& kernels, const TensorCoreModel& model, const GemmProblem& problem, bool continues) {
+Plan make_plan(const Kernels& kernels, const KernelChoice& choice, const TensorCoreModel& model,
+               const GemmProblem& problem, bool continues) {
     const bool emulated = model.summation == Summation::fp8_by_hmma;
-    Plan plan{
-        kernels,  choose_kernel(model), model, emulated ? emulating_hmma(model) : model, problem, {}, 0, {}, {}, 0,
-        continues};
+    Plan plan{kernels, choice, model, emulated ? emulating_hmma(model) : model, problem, {}, 0, {}, {}, 0, continues};
     plan.order.k = problem.k();
     plan.order.group = packed_group(plan.choice, plan.block, problem.k());
     if (plan.choice.family == Family::fused && problem.k() < plan.order.group && !emulated) {
@@ -301,13 +299,14 @@ void multiply_one_row_tile(const Plan& plan, bool parallel, PackedMemory& packed
 
 }  // namespace
 
-void fast_gemm(const Kernels& kernels, const TensorCoreModel& model, const GemmProblem& given,
+bool fast_gemm(const Kernels& kernels, const TensorCoreModel& model, const GemmProblem& given,
                std::int64_t packed_bytes) {
     const KernelChoice choice = choose_kernel(model);
-    if (choice.family == Family::none || (model.flush_subnormals && !kernels.has_flush)) {
-        throw std::invalid_argument("this model has no fast path; use gemm_plain");
+    if (choice.family == Family::none || (model.flush_subnormals && !kernels.has_flush)) return false;
+    if (given.m() == 0 || given.n() == 0 || given.k() == 0) {  // nothing to pack
+        gemm_plain(model, given);
+        return true;
     }
-    if (given.m() == 0 || given.n() == 0 || given.k() == 0) return gemm_plain(model, given);  // nothing to pack
     GemmProblem problem = given;
     TensorCoreModel oriented = model;
     if (better_turned(model, given)) {
@@ -317,13 +316,14 @@ void fast_gemm(const Kernels& kernels, const TensorCoreModel& model, const GemmP
     const bool several = problem.m() > rows_per_tile || problem.n() > panel_width(kernels);  // a tile is one thread's
     const bool parallel = several && worth_threads_for(problem);
     const int shares = std::max(parallel ? omp_get_max_threads() : 1, 2);
-    const Extent most = piece_extent(make_plan(kernels, oriented, problem, false), shares, packed_bytes);
+    const Extent most = piece_extent(make_plan(kernels, choice, oriented, problem, false), shares, packed_bytes);
     static thread_local PackedMemory memory;
     PackedMemory& packed = memory;  // of this thread, for all of them
     if (problem.m() <= rows_per_tile && problem.k() <= most.k) {
-        return multiply_one_row_tile(make_plan(kernels, oriented, problem, false), parallel, packed);
+        multiply_one_row_tile(make_plan(kernels, choice, oriented, problem, false), parallel, packed);
+        return true;
     }
-    const Plan largest = make_plan(kernels, oriented, piece_of(problem, {}, most), false);
+    const Plan largest = make_plan(kernels, choice, oriented, piece_of(problem, {}, most), false);
     packed.fit(kernels, largest.b_grid, largest.order, largest.problem.m(),
                tiles_of(largest.problem.n(), largest.width));
     // What each thread does. `share` divides the numbers below a count among the threads, and lets none go on before
@@ -332,7 +332,7 @@ void fast_gemm(const Kernels& kernels, const TensorCoreModel& model, const GemmP
         const support::FloatEnvironment environment;  // of this thread
         Tile tile;
         each_piece(problem, most, [&](const Extent& at) {
-            const Plan plan = make_plan(kernels, oriented, piece_of(problem, at, most), at.k > 0);
+            const Plan plan = make_plan(kernels, choice, oriented, piece_of(problem, at, most), at.k > 0);
             const std::int64_t row_tiles = tiles_of(plan.problem.m(), rows_per_tile);
             const std::int64_t col_tiles = tiles_of(plan.problem.n(), plan.width);
             const std::int64_t new_cols = at.m == 0 ? col_tiles : 0;
@@ -353,13 +353,14 @@ void fast_gemm(const Kernels& kernels, const TensorCoreModel& model, const GemmP
     };
     if (!parallel) {
         run([](std::int64_t count, const auto& f) { for_each_index(count, false, f); });
-        return;
+        return true;
     }
 #pragma omp parallel
     run([](std::int64_t count, const auto& f) {
 #pragma omp for schedule(dynamic)
         for (std::int64_t t = 0; t < count; ++t) f(t);
     });
+    return true;
 }
 
 }  // namespace ulp::gemm_kernels

@@ -73,8 +73,8 @@ bool has_integer_kernel(const IntegerModel& model) {
     return !saturated_differences && model.instruction_k % 2 == 0 && model.bits <= 8;
 }
 
-void fast_integer_gemm(const Kernels& kernels, const IntegerModel& model, const IntegerProblem& p) {
-    if (p.d.empty()) return;
+bool fast_integer_gemm(const Kernels& kernels, const IntegerModel& model, const IntegerProblem& p) {
+    if (p.d.empty() || !has_integer_kernel(model)) return false;
     const bool differences = model.product == IntegerProduct::exclusive_or;
     const std::int64_t step = model.instruction_k;
     const Integers run{.kernels = kernels,
@@ -89,6 +89,7 @@ void fast_integer_gemm(const Kernels& kernels, const IntegerModel& model, const 
     } else {  // of single bits the conjunction is the product
         run_all(run, same);
     }
+    return true;
 }
 
 }  // namespace ulp::gemm_kernels

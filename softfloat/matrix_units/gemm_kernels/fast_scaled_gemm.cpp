@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <stdexcept>
 #include <vector>
 
 #include "softfloat/matrix_units/gemm_kernels/block_scales.hpp"
@@ -296,9 +295,11 @@ ScaledKernel choose_scaled_kernel(const BlockScaledModel& model) {
                                                                                     : ScaledKernel::none;
 }
 
-void fast_scaled_gemm(const Kernels& kernels, const BlockScaledModel& given, const BlockScaledProblem& given_problem) {
+bool fast_scaled_gemm(const Kernels& kernels, const BlockScaledModel& given, const BlockScaledProblem& given_problem) {
+    if (given_problem.product.m() == 0 || given_problem.product.n() == 0 || given_problem.product.k() == 0)
+        return false;
     const ScaledKernel kernel = choose_scaled_kernel(given);
-    if (kernel == ScaledKernel::none) throw std::invalid_argument("this block-scaled model has no fast path");
+    if (kernel == ScaledKernel::none) return false;
     const bool turned = better_turned(given.unscaled, given_problem.product);
     const BlockScaledModel model = turned ? with_sides_swapped(given) : given;
     const BlockScaledProblem problem = turned ? transposed(given_problem) : given_problem;
@@ -314,10 +315,14 @@ void fast_scaled_gemm(const Kernels& kernels, const BlockScaledModel& given, con
             panel_width(kernels),
             scales_of(model, problem.a_scales, p.m(), scales, count, fp4),
             scales_of(model, problem.b_scales.transposed(), p.n(), scales, count, fp4)};
-    if (!fp4) return run_fused(run);
+    if (!fp4) {
+        run_fused(run);
+        return true;
+    }
     run.a_scales = for_terms(run.a_scales, p.m(), model.scale_block / 16);
     run.b_scales = for_terms(run.b_scales, p.n(), model.scale_block / 16);
     run_fp4(run);
+    return true;
 }
 
 }  // namespace ulp::gemm_kernels

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "engine/recipes/loss_scale.hpp"
-#include "engine/recipes/scaler_state.hpp"
 
 namespace {
 
@@ -140,98 +139,6 @@ TEST_CASE("a scaler's state continues where it stopped") {
     auto broken = first.state();
     broken.erase("scale");
     CHECK_THROWS_WITH_AS(second.load(broken), "the scaler's state lacks 'scale'", std::invalid_argument);
-}
-
-TEST_CASE("each dialect writes its state under its own library's names") {
-    const auto names = [](const LossScaleOptions& options) {
-        std::string text;
-        for (const auto& [name, value] : scaler_state_dict(LossScale(options))) text += name + " ";
-        return text;
-    };
-    const auto of = [&](const char* dialect) { return names(loss_scale_dialect(dialect)); };
-    CHECK(of("pytorch") == "_growth_tracker backoff_factor growth_factor growth_interval scale ");
-    CHECK(of("apex") == "loss_scale unskipped ");
-    CHECK(of("fp16_utils") == "cur_iter cur_scale last_overflow_iter scale_factor scale_window ");
-    CHECK(of("fairseq") == "loss_scale ");
-    CHECK(of("megatron") == "growth_tracker hysteresis_tracker scale ");
-    CHECK(of("deepspeed") == "cur_iter cur_scale dynamic_loss_scale last_overflow_iter scale_factor scale_window ");
-    CHECK(of("keras") == "current_loss_scale good_steps ");
-    CHECK(names(constant_loss_scale(128)) == "scale ");
-    const ScalerStateDict fresh = scaler_state_dict(LossScale(loss_scale_dialect("pytorch")));
-    CHECK(fresh == ScalerStateDict{{"scale", 65536},
-                                   {"growth_factor", 2},
-                                   {"backoff_factor", 0.5},
-                                   {"growth_interval", 2000},
-                                   {"_growth_tracker", 0}});
-}
-
-TEST_CASE("a scaler goes on from its library's state as one that never stopped") {
-    const auto overflow = [](int i) { return i % 7 == 3 || i % 11 == 4; };
-    // Libraries that write everything they remember; DeepSpeed without hysteresis, which it does not write.
-    for (const auto& [name, hysteresis] :
-         {std::pair{"pytorch", 1}, {"apex", 1}, {"fp16_utils", 1}, {"megatron", 2}, {"deepspeed", 1}, {"keras", 1}}) {
-        const std::string dialect = name;
-        CAPTURE(dialect);
-        const LossScaleOptions options = from_64k(dialect, 3, hysteresis);
-        for (int stop = 0; stop < 40; ++stop) {
-            LossScale straight(options);
-            for (int i = 0; i < stop; ++i) straight.update(overflow(i));
-            LossScale resumed(options);
-            load_scaler_state_dict(resumed, scaler_state_dict(straight));
-            CHECK(scaler_state_dict(resumed) == scaler_state_dict(straight));
-            for (int i = stop; i < 80; ++i) {
-                straight.update(overflow(i));
-                resumed.update(overflow(i));
-                REQUIRE(straight.value() == resumed.value());
-            }
-        }
-    }
-}
-
-TEST_CASE("what a library does not write starts afresh") {
-    LossScaleOptions options = from_64k("deepspeed", 100, 2);
-    LossScale scale(options);
-    scale.update(true);  // one of two
-    LossScale resumed(options);
-    load_scaler_state_dict(resumed, scaler_state_dict(scale));
-    scale.update(true);
-    resumed.update(true);
-    CHECK(scale.value() == 32768);
-    CHECK(resumed.value() == 65536);  // the hysteresis counts from two again
-}
-
-TEST_CASE("a state that is not the scaler's is refused, and whose it is is said") {
-    LossScale scale(loss_scale_dialect("pytorch"));
-    scale.update(true);
-    const double before = scale.value();
-    const auto complaint = [&](const ScalerStateDict& state) {
-        try {
-            load_scaler_state_dict(scale, state);
-        } catch (const std::invalid_argument& error) {
-            return std::string(error.what());
-        }
-        return std::string("accepted");
-    };
-    const ScalerStateDict good = scaler_state_dict(scale);
-    const auto with = [&](const char* name, double value) {
-        ScalerStateDict state = good;
-        state[name] = value;
-        return state;
-    };
-    CHECK(complaint(scaler_state_dict(LossScale(loss_scale_dialect("megatron")))) ==
-          "the state of a 'pytorch' scaler lacks 'growth_factor'; these are the names of the 'megatron' scaler");
-    ScalerStateDict short_one = good;
-    short_one.erase("_growth_tracker");
-    CHECK(complaint(short_one) == "the state of a 'pytorch' scaler lacks '_growth_tracker'");
-    CHECK(complaint(with("hysteresis", 2)) == "the state of a 'pytorch' scaler has no 'hysteresis'");
-    CHECK(complaint(with("scale", 0)) == "'scale' is 0, where a positive finite scale belongs");
-    CHECK(complaint(with("scale", INFINITY)) == "'scale' is inf, where a positive finite scale belongs");
-    CHECK(complaint(with("_growth_tracker", 1.5)) ==
-          "'_growth_tracker' is 1.5, where a whole number from 0 on belongs");
-    CHECK(complaint(with("growth_interval", 0)) == "'growth_interval' is at least 1 step");
-    CHECK(complaint(with("growth_factor", 1)) == "'growth_factor' is 1, where a factor above 1 belongs");
-    CHECK(scale.value() == before);
-    CHECK(complaint(good) == "accepted");
 }
 
 TEST_CASE("senseless options are refused") {

@@ -240,9 +240,9 @@ TEST_CASE("typed functions, of one operand and of two, in place and from several
     std::vector<ulp::fp16> y(x.size());
     ulp::pow_array<ulp::fp16>(x, x, y);
     CHECK(y[600].bits() == pow(x[600], x[600]).bits());
-    ulp::hypot_array<ulp::fp16>(x, y, y, {.rounding = Rounding::toward_zero});
+    ulp::pow_array<ulp::fp16>(x, x, y, {.rounding = Rounding::toward_zero});
     Context toward_zero{.rounding = Rounding::toward_zero};
-    CHECK(y[700].bits() == hypot(x[700], pow(x[700], x[700]), toward_zero).bits());
+    CHECK(y[700].bits() == pow(x[700], x[700], toward_zero).bits());
 }
 
 TEST_CASE("arrays of different sizes and formats that are too long are refused") {
