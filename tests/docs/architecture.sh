@@ -56,7 +56,7 @@ done
 for file in experiments/*.[ch]pp; do
     name=$(basename "$file")
     case $name in main.cpp | train_digits.cpp) continue ;; esac
-    grep -qE "^ulplab_experiment\(${name%.cpp}[ )]" experiments/CMakeLists.txt ||
+    grep -q "^namespace ulp::${name%.cpp}_experiment {" "$file" ||
         { echo "$file is not an experiment: move it to a room of experiments/" >&2; status=1; }
 done
 
