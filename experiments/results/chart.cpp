@@ -289,7 +289,7 @@ std::string chart(const Drawing& drawing) {
         text += fmt::format("set tmargin {}\nset title offset 0,{}\n", 3.6 + drawing.key_rows, drawing.key_rows - 0.1);
     }
     const bool binades = std::ranges::count(drawing.looks, Mark::histogram, &Look::mark) > 0;
-    text += fmt::format("set boxwidth {}\n", binades ? 1 : drawing.bar_width) + guides_of(drawing);
+    text += fmt::format("set clip two\nset boxwidth {}\n", binades ? 1 : drawing.bar_width) + guides_of(drawing);
     return text + (drawing.panels.empty() ? plot_of(drawing, 0) : panels_of(drawing));
 }
 
