@@ -1,4 +1,4 @@
-// A figure as data: its curves, its axes, and what is drawn with them. experiments/results/drawing.cpp makes a script
+// A figure as data: its curves, its axes, and what is drawn with them. experiments/framework/drawing.cpp makes a script
 // of it. Nothing in it is a command.
 #pragma once
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "experiments/commands/training/recipe_page.hpp"
-#include "experiments/commands/training/recipe_study.hpp"
+#include "experiments/cli/recipe_page.hpp"
+#include "experiments/cli/recipe_study.hpp"
 #include "softfloat/errors.hpp"
 
 namespace {

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/framework/claim_json.hpp"
-#include "experiments/results/drawing.hpp"
-#include "experiments/results/record.hpp"
+#include "experiments/framework/drawing.hpp"
+#include "experiments/framework/record.hpp"
 #include "softfloat/errors.hpp"
 
 namespace {

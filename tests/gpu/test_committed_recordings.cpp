@@ -13,7 +13,7 @@
 #include "gpu/recordings/recording.hpp"
 #include "gpu/training.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
-#include "softfloat/matrix_units/table/units.hpp"
+#include "softfloat/matrix_units/units.hpp"
 
 using namespace ulp::gpu;
 

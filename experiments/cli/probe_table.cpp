@@ -1,0 +1,185 @@
+// `ulplab probe-table`: what every hypothesis and every model predicts for the inputs that decide between them.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <set>
+
+#include "experiments/cli/black_box.hpp"
+#include "experiments/cli/command.hpp"
+#include "softfloat/errors.hpp"
+#include "softfloat/format_names.hpp"
+#include "softfloat/lab/integer_probes.hpp"
+#include "softfloat/lab/probes.hpp"
+#include "softfloat/matrix_units/chain_dot.hpp"
+#include "softfloat/matrix_units/gpus.hpp"
+#include "softfloat/matrix_units/policies.hpp"
+#include "softfloat/matrix_units/units.hpp"
+#include "softfloat/text.hpp"
+
+namespace ulp {
+namespace {
+
+struct ProbeTableOptions {
+    std::string architecture = "sm_90";
+    std::string unit, input = "fp16", output = "fp32";
+    int k = 16;
+};
+
+/// The model's answer to a probe; probes fit instructions of their k or more.
+std::uint32_t answer(const TensorCoreModel& model, const Probe& probe) {
+    std::array<std::uint32_t, max_instruction_k> a{};
+    std::array<std::uint32_t, max_instruction_k> b{};
+    for (const ProbeLane& lane : probe.lanes) {
+        a[static_cast<std::size_t>(lane.k)] = lane.a;
+        b[static_cast<std::size_t>(lane.k)] = lane.b;
+    }
+    return chain_dot(model, a.data(), b.data(), probe.c, probe.instruction_k);
+}
+
+std::string hex(const TensorCoreModel& model, std::uint32_t code) {
+    return fmt::format("{:0{}X}", code, model.accumulator.storage_bits() / 4);
+}
+
+std::string lanes_text(const Probe& probe, const TensorCoreModel& model) {
+    std::string text;
+    const int digits = model.a_format.storage_bits() / 4;
+    const std::size_t shown = probe.lanes.size() > 4 ? 2 : probe.lanes.size();
+    for (std::size_t i = 0; i < shown; ++i) {
+        const ProbeLane& lane = probe.lanes[i];
+        text += fmt::format("{}k{}:{:0{}X}*{:0{}X}", text.empty() ? "" : " ", lane.k, lane.a, digits, lane.b, digits);
+    }
+    if (shown < probe.lanes.size()) text += fmt::format(" ... ({} lanes)", probe.lanes.size());
+    if (probe.c != 0) text += " c=" + hex(model, probe.c);
+    return text;
+}
+
+std::vector<RowOf<TensorCoreModel>> rows_for(const std::string& architecture, const Probe& probe) {
+    std::vector<RowOf<TensorCoreModel>> rows;
+    for (const auto& [row, model] : rows_of<TensorCoreModel>()) {
+        if (row.architecture == architecture && row.input == probe.input && row.output == probe.output &&
+            takes_decoded(model)) {
+            rows.push_back({row, model});
+        }
+    }
+    return rows;
+}
+
+/// The hypotheses side by side, where they differ; otherwise the one answer.
+void print_row(const RowOf<TensorCoreModel>& row, const Probe& probe) {
+    std::vector<std::string> answers;
+    for (const PolicySet& set : policy_sets) {
+        answers.push_back(hex(row.model, answer(with_policies(row.model, set), probe)));
+    }
+    fmt::print("  {:<26}", row.row.key());
+    for (const std::string& each : answers) fmt::print(" {:>8}", each);
+    const std::set<std::string> different(answers.begin(), answers.end());
+    fmt::print("{}\n", different.size() > 1 ? "" : "  all the same");
+}
+
+void print_probe(const std::string& architecture, const Probe& probe) {
+    const auto rows = rows_for(architecture, probe);
+    if (rows.empty()) return;
+    fmt::print("{:<4} {}->{}  {}\n", probe.id, probe.input, probe.output, lanes_text(probe, rows.front().model));
+    fmt::print("     {}\n", probe.question);
+    std::string predicted;
+    for (const ProbePrediction& prediction : probe.predictions) {
+        predicted += fmt::format("{}{} {}", predicted.empty() ? "" : ", ", prediction.hypothesis,
+                                 hex(rows.front().model, prediction.result));
+    }
+    fmt::print("     predicted: {}\n", predicted);
+    for (const auto& row : rows) print_row(row, probe);
+}
+
+/// The unit's answer to a probe, and which of the predictions it is.
+void print_answer(const DotUnit& unit, const Probe& probe) {
+    std::vector<std::uint64_t> a(static_cast<std::size_t>(unit.k)), b(a.size());
+    for (const ProbeLane& lane : probe.lanes) {
+        a[static_cast<std::size_t>(lane.k)] = lane.a;
+        b[static_cast<std::size_t>(lane.k)] = lane.b;
+    }
+    const std::uint64_t d = unit.dot(a, b, probe.c);
+    std::string agreeing;
+    for (const ProbePrediction& prediction : probe.predictions) {
+        if (prediction.result == d) agreeing += (agreeing.empty() ? "" : ", ") + std::string(prediction.hypothesis);
+    }
+    const bool stable = unit.dot(a, b, probe.c) == d;
+    fmt::print("{:<4} {}  as {}{}\n     {}\n", probe.id, to_hex_bits(unit.accumulator, d),
+               agreeing.empty() ? "none of the predictions" : agreeing,
+               stable ? "" : "; another result when asked again", probe.question);
+}
+
+void print_answer(const IntegerUnit& unit, const IntegerProbe& probe) {
+    const std::int32_t d = answer_of(unit, probe);
+    std::string agreeing;
+    for (const IntegerHypothesis& each : probe.hypotheses) {
+        if (predicted(probe, each) == d) agreeing += (agreeing.empty() ? "" : "; ") + std::string(each.name);
+    }
+    fmt::print("{:<4} {:11}  {}{}\n     {}\n", probe.id, d, agreeing.empty() ? "none of the predictions" : agreeing,
+               answer_of(unit, probe) == d ? "" : "; another result when asked again", probe.question);
+}
+
+/// The probes whose lanes the unit's k holds.
+ExitCode probe_integers(const ProbeTableOptions& options) {
+    const IntegerUnit unit = open_integer_unit(options.unit, options.k);
+    fmt::print("Answers of {}, integers -> s32, k = {}\n", options.unit, options.k);
+    for (const IntegerProbe& probe : integer_probes()) {
+        if (probe.a.size() <= static_cast<std::size_t>(unit.k)) print_answer(unit, probe);
+    }
+    return ExitCode::good;
+}
+
+/// The probes of the unit's formats that its k holds.
+ExitCode probe_unit(const ProbeTableOptions& options) {
+    if (options.k < 1 || options.k > most_unit_k) {
+        throw UsageError(fmt::format("-k is {}; units have 1 to {} products", options.k, most_unit_k));
+    }
+    if (options.output == "s32") return probe_integers(options);
+    const FloatFormat input = format_by_name(options.input);
+    const DotUnit unit = open_unit(options.unit, input, input, format_by_name(options.output), options.k);
+    fmt::print("Answers of {}, {} -> {}, k = {}\n", options.unit, options.input, options.output, options.k);
+    int asked = 0;
+    for (const Probe& probe : all_probes()) {
+        const bool fits = std::ranges::all_of(probe.lanes, [&](const ProbeLane& lane) { return lane.k < unit.k; });
+        if (probe.input != options.input || probe.output != options.output || !fits) continue;
+        print_answer(unit, probe);
+        ++asked;
+    }
+    if (asked > 0) return ExitCode::good;
+    throw UsageError(
+        fmt::format("there is no probe of {} -> {} with k = {} or less", options.input, options.output, options.k));
+}
+
+ExitCode probe_table(const ProbeTableOptions& options) {
+    if (!options.unit.empty()) return probe_unit(options);
+    const std::string architecture = architecture_of(options.architecture);
+    fmt::print("Answers of the models of {} under the policy sets\n", architecture);
+    for (const PolicySet& set : policy_sets) fmt::print("  {}: {}\n", set.name, set.meaning);
+    fmt::print("\n{:<28}", "");
+    for (const PolicySet& set : policy_sets) fmt::print(" {:>8}", set.name);
+    fmt::print("\n");
+    for (const Probe& probe : all_probes()) print_probe(architecture, probe);
+    return ExitCode::good;
+}
+
+Action declare_probe_table(OptionParser& app) {
+    const auto options = std::make_shared<ProbeTableOptions>();
+    app.add_option("--gpu", options->architecture, "GPU, generation or architecture: H100, Ampere, sm_100")
+        .capture_default_str();
+    app.add_option("--unit", options->unit,
+                   fmt::format("unit that answers the probes instead: a row, FILE.json, {}", black_box_forms));
+    app.add_option("--input", options->input, "with --unit: format of A and B").capture_default_str();
+    app.add_option("--output", options->output, "with --unit: format of C and D; s32 for integer units")
+        .capture_default_str();
+    app.add_option("-k", options->k, "with --unit: products of its instruction").capture_default_str();
+    return [options] { return probe_table(*options); };
+}
+
+}  // namespace
+
+Command probe_table_command() {
+    return {"probe-table", "what models and hypotheses predict for the deciding inputs", declare_probe_table};
+}
+
+}  // namespace ulp

@@ -1,0 +1,150 @@
+#include "experiments/framework/figures.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <variant>
+#include <vector>
+
+#include "experiments/framework/animation.hpp"
+#include "experiments/framework/drawing.hpp"
+#include "experiments/framework/files.hpp"
+#include "experiments/framework/machine.hpp"
+#include "experiments/framework/shared_files.hpp"
+#include "experiments/framework/side_by_side.hpp"
+#include "experiments/framework/subprocess.hpp"
+#include "softfloat/errors.hpp"
+
+namespace ulp {
+namespace fs = std::filesystem;
+namespace {
+
+/// As many characters of a caption as fit below a figure.
+constexpr std::size_t caption_width = 116;
+
+/// The names as one gnuplot string for `words` and `word`, which take double-quoted parts as one word.
+std::string series_list(const std::vector<std::string>& names) {
+    std::string list;
+    for (const std::string& name : names) list += fmt::format("\"{}\" ", name);
+    return list;
+}
+
+/// Those of the result in the folder; none where it has none.
+std::vector<Drawing> drawings_in(const fs::path& folder) {
+    const fs::path file = folder / "figures.json";
+    if (!fs::exists(file)) return {};
+    try {
+        std::vector<Drawing> drawings;
+        for (const nlohmann::json& row : nlohmann::json::parse(read_file(file))) drawings.push_back(drawing_from(row));
+        return drawings;
+    } catch (const nlohmann::json::exception& error) {
+        throw DataError(
+            fmt::format("{} is damaged ({}); run the experiment again with --force", file.string(), error.what()));
+    }
+}
+
+/// What the script sets before the style and the template: the variables of the figure first, so that none of them can
+/// take the place of the script's own (`figure` names the output, and gnuplot opens "|..." as a program).
+std::string variables_of(const Drawing& drawing) {
+    std::string text;
+    for (const auto& [name, value] : drawing.variables) {
+        const auto* number = std::get_if<double>(&value);
+        text +=
+            fmt::format("{} = {}\n", name,
+                        number != nullptr ? fmt::format("{}", *number) : gnuplot_string(std::get<std::string>(value)));
+    }
+    const std::vector<std::string> lines = wrapped(drawing.caption, caption_width);
+    return text + fmt::format(
+                      "figure = {}\ntitle_text = {}\ncaption_text = {}\ncaption_lines = {}\nseries_names = {}\n"
+                      "frames = {}\n",
+                      gnuplot_string(drawing.name), gnuplot_string(drawing.title), gnuplot_lines(lines), lines.size(),
+                      gnuplot_string(series_list(drawing.series)), drawing.frames);
+}
+
+std::string script(const Drawing& drawing) {
+    return fmt::format(
+        "# Draws {0}.svg and {0}.png from data.csv: gnuplot -d {0}.gp\n"
+        "{1}do for [format in \"svg png\"] {{\nload 'style.gp'\n{2}{3}}}\n",
+        drawing.name, variables_of(drawing), axis_settings(drawing),
+        drawing.plot.empty() ? chart(drawing) : plot_template(drawing.plot + ".gp"));
+}
+
+bool is_drawn(const fs::path& folder, const std::string& name) {
+    return fs::exists(folder / (name + ".svg")) && fs::exists(folder / (name + ".png"));
+}
+
+void draw(const fs::path& folder, const Drawing& drawing) {
+    // -d: without the start-up files of the machine and of the user.
+    const Finished finished = run_program({"gnuplot", "-d", drawing.name + ".gp"}, folder);
+    if (finished.exit_code != 0 || !is_drawn(folder, drawing.name)) {
+        throw DataError(fmt::format("gnuplot cannot draw {}: {}", drawing.name, finished.output));
+    }
+    if (drawing.frames > 1) {
+        const fs::path svg = folder / (drawing.name + ".svg");
+        write_file(svg, animated(read_file(svg), drawing.frames));
+    }
+}
+
+/// Puts files from one folder into another, each as a whole.
+void hand_over(const fs::path& from, const fs::path& to, const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+        std::error_code error;
+        fs::rename(from / name, to / name, error);
+        if (error) throw DataError(fmt::format("cannot write {}: {}", (to / name).string(), error.message()));
+    }
+}
+
+}  // namespace
+
+std::string plot_template(std::string_view name) { return read_file(shared_file("plots") / name); }
+
+void write_figures(const Result& result, const fs::path& folder) {
+    if (result.figures().empty()) return;
+    nlohmann::json list = nlohmann::json::array();
+    for (const Figure& figure : result.figures()) list.push_back(json_of(drawing_of(figure)));
+    write_file(folder / "figures.json", list.dump(2) + "\n");
+}
+
+std::vector<std::string> files_of_figures(const fs::path& folder) {
+    std::vector<std::string> files = {"figures.json", "style.gp"};
+    for (const Drawing& drawing : drawings_in(folder)) {
+        for (const char* ending : {".gp", ".svg", ".png"}) files.push_back(drawing.name + ending);
+    }
+    return files;
+}
+
+bool lacks_drawings(const fs::path& folder) {
+    const auto drawings = drawings_in(folder);
+    return std::any_of(drawings.begin(), drawings.end(), [&](const Drawing& d) { return !is_drawn(folder, d.name); });
+}
+
+std::string draw_figures(const fs::path& parent, const std::string& name) {
+    const fs::path place = parent / name;
+    const std::vector<Drawing> drawings = drawings_in(place);
+    if (drawings.empty()) return "";
+    const StagedFolder work(parent, name + ".drawing");
+    fs::create_symlink(fs::absolute(place / "data.csv"), work.path() / "data.csv");
+    write_file(work.path() / "style.gp", plot_template("style.gp"));
+    std::vector<std::string> scripts = {"style.gp"};
+    for (const Drawing& drawing : drawings) {
+        scripts.push_back(drawing.name + ".gp");
+        write_file(work.path() / scripts.back(), script(drawing));
+    }
+    if (!find_program("gnuplot")) {
+        hand_over(work.path(), place, scripts);
+        return fmt::format(
+            "gnuplot is not installed, so no figure was drawn; apt-get install gnuplot-nox, then: ulplab "
+            "draw {} --out {}",
+            name, parent.string());
+    }
+    run_side_by_side(drawings.size(), true, [&](std::size_t i) {
+        draw(work.path(), drawings[i]);
+        hand_over(work.path(), place, {drawings[i].name + ".svg", drawings[i].name + ".png"});
+    });
+    hand_over(work.path(), place, scripts);
+    return "";
+}
+
+}  // namespace ulp
