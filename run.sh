@@ -22,7 +22,7 @@ for argument in "$@"; do
     esac
 done
 [ "${names[*]}" != all ] || names=()
-mapfile -t experiments < <(sed -n 's/^ulplab_experiment(\([a-z0-9_]*\/\)\{0,1\}\([a-z0-9_]*\).*/\2/p' experiments/CMakeLists.txt)
+mapfile -t experiments < <(sed -n 's/^namespace ulp::\([a-z0-9_]*\)_experiment {$/\1/p' experiments/*.cpp experiments/*/*.cpp)
 for name in "${names[@]}"; do
     if [[ " ${experiments[*]} " != *" $name "* ]]; then
         echo "run.sh: there is no experiment \"$name\"; choose from ${experiments[*]}" >&2

@@ -1,5 +1,5 @@
 # Writes OUTPUT, the source of sources_digest() (experiments/framework/sources_digest.hpp). COMMON: the files that decide
-# every result; EXPERIMENTS: paths of experiments, [ROOM/]NAME, each with FOLDER/[ROOM/]NAME.cpp. A script:
+# every result; EXPERIMENTS: sources of experiments in FOLDER, [ROOM/]NAME.cpp. A script:
 # cmake -D... -P SourcesDigest.cmake
 function(digest_of output)
   set(digests "")
@@ -16,8 +16,8 @@ digest_of(common ${common_files})
 set(rows "")
 string(REPLACE "," ";" EXPERIMENTS "${EXPERIMENTS}")
 foreach(path IN LISTS EXPERIMENTS)
-  cmake_path(GET path FILENAME name)
-  digest_of(own ${FOLDER}/${path}.cpp)
+  cmake_path(GET path STEM name)
+  digest_of(own ${FOLDER}/${path})
   string(APPEND rows "    if (experiment == \"${name}\") return common + \"${own}\";\n")
 endforeach()
 file(CONFIGURE OUTPUT ${OUTPUT} @ONLY CONTENT [[

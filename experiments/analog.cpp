@@ -13,8 +13,7 @@
 #include "experiments/training/figures.hpp"
 #include "experiments/training/tasks.hpp"
 
-namespace ulp {
-namespace analog_parts {
+namespace ulp::analog_experiment {
 namespace {
 
 using sources::cite;
@@ -208,10 +207,16 @@ void run(const RunContext& context, Result& result) {
         Bars one(ways[w].name);
         const Spread spread = runs.spread(w);
         one.add(static_cast<double>(w), spread);
-        one.move_into(bars);
+        one.move_into(bars, {.mark = Mark::boxes, .colour = w == 0 ? 8 : static_cast<int>(w)});
+        bars.axes.x.names.emplace_back(static_cast<double>(w), ways[w].name);
         bars.meaning += fmt::format("{} {} {}", w == 0 ? "" : ",", ways[w].name, accuracy_text.text(spread.middle));
     }
     bars.meaning += ".";
+    bars.axes = {
+        {.from = -0.6, .to = static_cast<double>(std::size(ways)) - 0.4, .names = std::move(bars.axes.x.names)},
+        percent_axis("accuracy")};
+    bars.key = Key::none;
+    bars.bar_width = 0.5;
     result.figure(std::move(bars));
     Figure levels{"bits", "How fine must a device be?",
                   fmt::format("Accuracy against the bits of a device; median, minimum and maximum of {}. Band: fp32.",
@@ -239,21 +244,25 @@ void run(const RunContext& context, Result& result) {
     };
     medians(Transfer::accumulated, "with");
     medians(Transfer::nearest, "without");
-    with.move_into(levels);
-    without.move_into(levels);
+    levels.looks = {{.mark = Mark::none}};
+    with.move_into(levels,
+                   {.mark = Mark::linespoints, .colour = 1, .size = 1.3, .title = "with a digital accumulator"});
+    without.move_into(
+        levels, {.mark = Mark::linespoints, .colour = 2, .size = 1.3, .title = "each update to the nearest step"});
+    levels.axes = {{.label = "bits of a device", .room = 0.3, .step = 1.0}, percent_axis("accuracy")};
+    levels.guides = {
+        {.bottom = 100 * digital.least, .top = 100 * digital.largest, .text = "fp32, all seeds", .strength = 0.4}};
     result.figure(std::move(levels));
 }
 
 }  // namespace
-}  // namespace analog_parts
 
-Experiment analog_experiment() {
-    using namespace analog_parts;
+Experiment experiment() {
     return {
         "analog",
         "Weights in analog memory: what the digital accumulator is for",
         "Can a net learn whose weights are coarse, noisy conductances?",
-        Chapter::systems,
+        {Chapter::systems, 8},
         {integer_setting("steps", "training steps", 450, 1500, 2, 1000000).smoke(100),
          integer_setting("batch", "images a step", 32, 64, 1, 1024),
          integer_setting("hidden", "units of the hidden layer", 32, 128, 1, 4096),
@@ -273,4 +282,4 @@ Experiment analog_experiment() {
         fp32_alone};
 }
 
-}  // namespace ulp
+}  // namespace ulp::analog_experiment

@@ -13,8 +13,7 @@
 #include "experiments/framework/sources.hpp"
 #include "experiments/training/figures.hpp"
 
-namespace ulp {
-namespace bert_parts {
+namespace ulp::bert_experiment {
 namespace {
 
 using sources::cite;
@@ -373,14 +372,12 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace bert_parts
 
-Experiment bert_experiment() {
-    using namespace bert_parts;
+Experiment experiment() {
     return {"bert",
             "Small BERT: masked words and next sentence",
             "Do BERT's two tasks train as well in bf16 and in fp16 with a scale of 128?",
-            Chapter::language,
+            {Chapter::language, 1},
             {integer_setting("steps", "training steps", 1200, 3000, 2, 1000000).smoke(2),
              integer_setting("batch", "sentence pairs a step", 16, 16, 4, 4096),
              integer_setting("hidden", "width of the net", 32, 32, 4, 1024),
@@ -396,4 +393,4 @@ Experiment bert_experiment() {
              {{}, {"learning_rate=0"}, {"next_sentence", "masked_words"}, RunSize::quick}}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::bert_experiment

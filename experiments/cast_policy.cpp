@@ -16,8 +16,7 @@
 #include "softfloat/float.hpp"
 #include "softfloat/functions/cr.hpp"
 
-namespace ulp {
-namespace cast_policy_parts {
+namespace ulp::cast_policy_experiment {
 namespace {
 
 using sources::cite;
@@ -237,6 +236,15 @@ void figure_ranges(Result& result) {
     add("1/x", [](double x) { return 1 / x; });
     figure.meaning = fmt::format("Of these normal inputs become infinite: {}; subnormal or 0: {}.",
                                  fmt::join(over, ", "), fmt::join(under, ", "));
+    figure.axes = {power_axis("x", 2), power_axis("f(x) in fp16", 2)};
+    figure.axes.x.from = 0x1p-14;
+    figure.axes.x.to = 0x1p16;
+    figure.axes.y.from = 0x1p-25;
+    figure.axes.y.to = 0x1p19;
+    figure.axes.x.step = figure.axes.y.step = 16;
+    figure.looks = {{}, {}, {}, {.width = 4}};
+    figure.guides = {level(65504, "largest"),
+                     {.bottom = 0x1p-14, .top = 0x1p-14, .text = "smallest normal", .dash = 3, .opposite = true}};
     result.figure(std::move(figure));
 }
 
@@ -305,6 +313,9 @@ void figure_rules(const std::vector<Rule>& rules, std::int64_t seeds, std::strin
         figure.meaning += fmt::format(" {} {} and {},", rule.label, accuracy_text.text(spread_of(rule.kept).middle),
                                       accuracy_text.text(spread_of(rule.broken).middle));
     }
+    figure.plot = "pairs";
+    figure.axes = {{.label = "the rule that is broken"}, percent_axis("accuracy")};
+    figure.variables = {{"first_bars", "kept"}, {"second_bars", "broken"}};
     result.figure(std::move(figure));
 }
 
@@ -323,6 +334,10 @@ void figure_search(const Search& found, std::string evidence, Result& result) {
         (a.learns ? learns : fails).points.push_back({static_cast<double>(i + 1), static_cast<double>(a.list.size())});
     }
     figure.series = {std::move(learns), std::move(fails)};
+    figure.axes = {{.label = "attempt", .from = 0.3, .step = 2.0},
+                   {.label = "operations in fp32", .from = -0.5, .to = 9.5, .step = 1.0}};
+    figure.looks = {{.mark = Mark::stems, .colour = 3, .point = 7, .size = 2},
+                    {.mark = Mark::stems, .colour = 2, .point = 2, .size = 2}};
     result.figure(std::move(figure));
 }
 
@@ -351,14 +366,12 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace cast_policy_parts
 
-Experiment cast_policy_experiment() {
-    using namespace cast_policy_parts;
+Experiment experiment() {
     return {"cast_policy",
             "Cast policy: what must stay in fp32",
             "Which operations fail in fp16, and which list of fp32 operations is the shortest that works?",
-            Chapter::remedies,
+            {Chapter::remedies, 7},
             {integer_setting("steps", "training steps", 130, 1500, 10, 1000000).smoke(30),
              integer_setting("seeds", "runs with weights and order of their own", 3, 5, 1, 100).smoke(1),
              control_setting("wide puts fp32 in the place of the 16-bit formats; coarse leaves 2 fraction "
@@ -383,4 +396,4 @@ Experiment cast_policy_experiment() {
                    {"norm_squares", "summed_loss", "decayed_rate"}}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::cast_policy_experiment

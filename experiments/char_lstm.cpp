@@ -15,8 +15,7 @@
 #include "experiments/training/tasks.hpp"
 #include "softfloat/errors.hpp"
 
-namespace ulp {
-namespace char_lstm_parts {
+namespace ulp::char_lstm_experiment {
 namespace {
 
 using sources::cite;
@@ -187,14 +186,12 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace char_lstm_parts
 
-Experiment char_lstm_experiment() {
-    using namespace char_lstm_parts;
+Experiment experiment() {
     return {"char_lstm",
             "Recurrent nets that write, character by character",
             "Do an LSTM and a multiplicative LSTM model a text as well in mixed precision?",
-            Chapter::language,
+            {Chapter::language, 3},
             {integer_setting("steps", "training steps of each net", 100, 600, 2, 1000000).smoke(12),
              integer_setting("batch", "pieces of text a step", 16, 16, 1, 4096),
              integer_setting("piece", "characters a piece", 24, 48, 2, 1024),
@@ -218,4 +215,4 @@ Experiment char_lstm_experiment() {
              {{}, {"learning_rate=0"}, {"learns"}, RunSize::quick}}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::char_lstm_experiment

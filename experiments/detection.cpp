@@ -10,8 +10,7 @@
 #include "experiments/shared/colour_sheet.hpp"
 #include "experiments/training/figures.hpp"
 
-namespace ulp {
-namespace detection_parts {
+namespace ulp::detection_experiment {
 namespace {
 
 using sources::cite;
@@ -144,7 +143,8 @@ Figure figure_of_gradients(const Comparison& comparison, int exponent) {
     moved_by("scale 1", 0);
     moved_by("scale 8", 3);
     moved_by("ordinary weight", -exponent);
-    figure.plot = "gradient_histogram_replica";
+    draw_binades(figure, binade_axis(-48, 4), "share of all numbers");
+    figure.looks = {{.mark = Mark::histogram}, {.mark = Mark::histogram}, {.mark = Mark::steps}};
     return figure;
 }
 
@@ -188,7 +188,9 @@ Figure figure_of_scenes(const Scenery& scenery, const Comparison& comparison) {
                                       100 * overlap / static_cast<double>(std::max<std::size_t>(count, 1)));
         figure.series.push_back(std::move(found));
     }
-    figure.variables = {{"side", static_cast<double>(side)}, {"scenes", static_cast<double>(count)}};
+    show_as_rows(figure, side);
+    figure.variables.back() = {"rows", 3.0};
+    figure.variables.emplace_back("boxes", 1.0);
     return figure;
 }
 
@@ -244,15 +246,13 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace detection_parts
 
-Experiment detection_experiment() {
-    using namespace detection_parts;
+Experiment experiment() {
     return {
         "detection",
         "A single-shot detector of shapes",
         "Why does a detector need a loss scale, and is 8 enough?",
-        Chapter::systems,
+        {Chapter::systems, 9},
         {integer_setting("steps", "training steps", 800, 2000, 2, 1000000).smoke(4),
          integer_setting("batch", "scenes a step", 8, 16, 1, 4096),
          integer_setting("channels", "of the first convolution", 8, 12, 1, 256).smoke(4),
@@ -290,4 +290,4 @@ Experiment detection_experiment() {
                {"coordinate_net", "big_lstm"}}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::detection_experiment

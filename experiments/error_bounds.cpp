@@ -16,8 +16,7 @@
 #include "softfloat/matrix_units/units.hpp"
 #include "softfloat/round.hpp"
 
-namespace ulp {
-namespace error_bounds_parts {
+namespace ulp::error_bounds_experiment {
 namespace {
 
 using sources::cite;
@@ -312,7 +311,14 @@ Figure figure_of(const Study& study, Data data, const std::string& evidence) {
             fmt::format("{}{}: the largest error at k = {} is {:.2g} of the bound.", u == 0 ? "" : " ",
                         units.at(u).name, study.k.back(), last.largest_error() / last.mean(&Judged::bound));
     }
-    figure.plot = "error_bounds";
+    figure.axes = {power_axis("k, products in a sum", 2), power_axis("error over the sum of the magnitudes", 10)};
+    for (int u = 1; u <= static_cast<int>(units.size()); ++u) {
+        figure.looks.insert(figure.looks.end(), {{.colour = u, .title = units.at(static_cast<std::size_t>(u - 1)).name},
+                                                 {.colour = u, .dash = 2, .title = ""},
+                                                 {.colour = u, .dash = 3, .title = ""},
+                                                 {.mark = Mark::points, .colour = u, .size = 1.2, .title = ""}});
+    }
+    figure.key = Key::beside;
     return figure;
 }
 
@@ -339,15 +345,13 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace error_bounds_parts
 
-Experiment error_bounds_experiment() {
-    using namespace error_bounds_parts;
+Experiment experiment() {
     return {
         "error_bounds",
         "Error bounds of matrix units",
         "How far can a matrix unit's product lie from the exact one, and which tolerance of a test is just?",
-        Chapter::hardware,
+        {Chapter::hardware, 2},
         {integer_setting("products", "dot products for each unit, kind of data and k", 60, 1000, 1, 1000000).smoke(4),
          integer_setting("longest_k", "the longest sum", 4096, 16384, 64, 1 << 19).smoke(256),
          integer_setting("climb", "steps of the search for bad operands", 6000, 200000, 0, 100000000).smoke(1500),
@@ -365,4 +369,4 @@ Experiment error_bounds_experiment() {
         "its sums go to five units' models themselves, as bounds take a unit's partial sums, which no backend gives"};
 }
 
-}  // namespace ulp
+}  // namespace ulp::error_bounds_experiment

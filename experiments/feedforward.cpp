@@ -10,8 +10,7 @@
 #include "experiments/framework/sources.hpp"
 #include "experiments/training/figures.hpp"
 
-namespace ulp {
-namespace feedforward_parts {
+namespace ulp::feedforward_experiment {
 namespace {
 
 using sources::cite;
@@ -130,14 +129,12 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace feedforward_parts
 
-Experiment feedforward_experiment() {
-    using namespace feedforward_parts;
+Experiment experiment() {
     return {"feedforward",
             "A feed-forward net on a table of sales",
             "Does a net of embeddings and dense layers learn a table as well in mixed precision?",
-            Chapter::systems,
+            {Chapter::systems, 6},
             {integer_setting("steps", "training steps", 400, 4000, 2, 1000000).smoke(40),
              integer_setting("batch", "rows a step", 128, 256, 1, 4096).smoke(32),
              integer_setting("hidden", "width of the first hidden layer", 64, 128, 2, 4096),
@@ -153,4 +150,4 @@ Experiment feedforward_experiment() {
              {{"seeds=1", "steps=400", "batch=128", "days=420"}, {"steps=40"}, {"learns"}}}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::feedforward_experiment

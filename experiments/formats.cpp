@@ -14,8 +14,7 @@
 #include "experiments/training/tasks.hpp"
 #include "softfloat/round.hpp"
 
-namespace ulp {
-namespace formats_parts {
+namespace ulp::formats_experiment {
 namespace {
 
 using sources::cite;
@@ -208,7 +207,9 @@ void figure_accuracy(const Study& study, Result& result) {
             if (middle >= study.accuracy(s, way_fp32).middle - 0.05) continue;
             worse.push_back(fmt::format("{} {}", study.ways[w].name, accuracy_text.text(middle)));
         }
-        bars.move_into(figure);
+        bars.move_into(
+            figure,
+            {.mark = Mark::boxes, .colour = static_cast<int>(s) + 1, .shift = 0.27 * (static_cast<double>(s) - 1)});
         figure.meaning += fmt::format(" {}: {} (fp32 {}){}", study.subjects[s].name,
                                       worse.empty() ? "none" : fmt::format("{}", fmt::join(worse, ", ")),
                                       accuracy_text.text(study.accuracy(s, way_fp32).middle),
@@ -219,6 +220,10 @@ void figure_accuracy(const Study& study, Result& result) {
         "Small gradients: without a loss scale fp16 reads {:.0f} % of the digits, with one {:.0f} %, bf16 "
         "without one {:.0f} %.",
         percent(way_fp16_unscaled), percent(way_fp16), percent(way_bf16));
+    figure.axes = {named_axis({"fp32", "tf32", "bf16", "fp16, scaled", "fp16, not scaled", "fp16 throughout",
+                               "fp8, scaled", "fp8, not scaled", "mxfp8"}),
+                   percent_axis("accuracy")};
+    figure.bar_width = 0.25;
     result.figure(std::move(figure));
 }
 
@@ -244,15 +249,13 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace formats_parts
 
-Experiment formats_experiment() {
-    using namespace formats_parts;
+Experiment experiment() {
     return {
         "formats",
         "Formats: the same nets from fp32 down to 8 bits",
         "Which formats train a net as fp32 does, and which need scales for it?",
-        Chapter::formats,
+        {Chapter::formats, 1},
         {integer_setting("steps", "training steps", 170, 1500, 20, 1000000).smoke(30),
          integer_setting("seeds", "runs with weights and order of their own", 3, 8, 1, 100).smoke(1),
          control_setting("wide puts fp32 in the place of the other formats, unscaled leaves all scales out, "
@@ -276,4 +279,4 @@ Experiment formats_experiment() {
                {"coordinate_net", "big_lstm"}}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::formats_experiment

@@ -12,8 +12,7 @@
 #include "experiments/framework/sources.hpp"
 #include "softfloat/functions/cr.hpp"
 
-namespace ulp {
-namespace fusion_parts {
+namespace ulp::fusion_experiment {
 namespace {
 
 using sources::cite;
@@ -171,19 +170,32 @@ void run(const RunContext& context, Result& result) {
     }
     share.meaning = found.shares_text();
     error.meaning = found.errors_text();
+    std::vector<std::string> names;
+    for (const Chain& chain : chains) names.push_back(chain.name);
+    share.axes = {named_axis(names), percent_axis("results that differ")};
+    draw_bars(share);
+    error.axes = {named_axis(names), {.label = "mean error in units in the last place", .log_base = 10, .from = 0.1}};
+    for (int i = 0; i < 4; ++i) {
+        error.looks.push_back({.mark = Mark::points,
+                               .colour = i / 2 + 1,
+                               .width = 3,
+                               .point = i % 2 == 0 ? 7 : 6,
+                               .size = 2.2,
+                               .shift = 0.12 * i - 0.18});
+    }
+    error.guides = {level(0.25, "one rounding")};
+    error.guides.front().opposite = true;
     result.figure(std::move(share));
     result.figure(std::move(error));
 }
 
 }  // namespace
-}  // namespace fusion_parts
 
-Experiment fusion_experiment() {
-    using namespace fusion_parts;
+Experiment experiment() {
     return {"fusion",
             "Fusion: where a chain of operations rounds",
             "Which bits change when a compiler fuses pointwise operations, and are they better?",
-            Chapter::systems,
+            {Chapter::systems, 2},
             {integer_setting("samples", "random inputs a chain", 50000, 1000000, 1000, 100000000).smoke(2000),
              wide_control()},
             run,
@@ -195,4 +207,4 @@ Experiment fusion_experiment() {
             no_product};
 }
 
-}  // namespace ulp
+}  // namespace ulp::fusion_experiment

@@ -13,8 +13,7 @@
 #include "experiments/framework/sources.hpp"
 #include "experiments/training/comparison.hpp"
 
-namespace ulp {
-namespace gan_parts {
+namespace ulp::gan_experiment {
 namespace {
 
 using sources::cite;
@@ -248,7 +247,7 @@ void claim_scales(const std::vector<Learned>& mixed, Result& result) {
 }
 
 Figure figure_of_traces(const GanRun& run, std::string evidence, std::string name, std::string title,
-                        std::vector<double> Trace::*what, Axes axes) {
+                        std::vector<double> Trace::*what, Axis y) {
     Figure figure{std::move(name), std::move(title),
                   "First seed in mixed precision. Grey lines: 8 to 16, 16 to 32 pixels a side.",
                   "Medians with 8, 16 and 32 pixels a side:", std::move(evidence)};
@@ -265,13 +264,13 @@ Figure figure_of_traces(const GanRun& run, std::string evidence, std::string nam
             const double middle = median({at, at + static_cast<std::ptrdiff_t>(each)});
             figure.meaning +=
                 fmt::format("{} {}", s == 0 ? fmt::format(" {}", net) : ",",
-                            axes.log_base == 2 ? power_of_two_text(std::ilogb(middle)) : fmt::format("{:.3g}", middle));
+                            y.log_base == 2 ? power_of_two_text(std::ilogb(middle)) : fmt::format("{:.3g}", middle));
         }
         figure.meaning += net == figure.series.front().name ? ";" : ".";
     }
-    figure.plot = "gan_trace";
-    figure.axes = std::move(axes);
-    figure.variables = {{"growth1", static_cast<double>(each)}, {"growth2", static_cast<double>(2 * each)}};
+    figure.axes = {step_axis(), std::move(y)};
+    figure.looks = {{.mark = Mark::steps}};
+    figure.guides = {upright(static_cast<double>(each)), upright(static_cast<double>(2 * each))};
     return figure;
 }
 
@@ -330,10 +329,9 @@ void run(const RunContext& context, Result& result) {
         1);
     claim_scales(comparison.runs[1], result);
     result.figure(figure_of_traces(mixed, comparison.evidence, "scales", "Two nets, two loss scales", &Trace::scales,
-                                   {.y = "loss scale", .log_base = 2, .powers = true}));
+                                   power_axis("loss scale", 2, 0.1)));
     result.figure(figure_of_traces(mixed, comparison.evidence, "gradients", "Largest gradient of each step",
-                                   &Trace::largest,
-                                   {.y = "largest gradient, unscaled", .log_base = 10, .powers = true}));
+                                   &Trace::largest, power_axis("largest gradient, unscaled", 10, 0.1)));
     Figure pictures{
         "faces", "Faces: real, made in fp32, made in mixed precision",
         fmt::format("32 x 32 pixels, after {} steps at each of three sizes; first seed.", options.steps),
@@ -345,19 +343,18 @@ void run(const RunContext& context, Result& result) {
     pictures.series.push_back(sheet("real", {real.data(), real.data() + std::min(shown, real.rows()) * real.cols()}));
     pictures.series.push_back(sheet("fp32", fp32.pixels));
     pictures.series.push_back(sheet("mixed", mixed.pixels));
+    show_as_rows(pictures, face_side(stages - 1), true);
     result.figure(std::move(pictures));
 }
 
 }  // namespace
-}  // namespace gan_parts
 
-Experiment gan_experiment() {
-    using namespace gan_parts;
+Experiment experiment() {
     return {
         "gan",
         "Growing pictures: two nets, two loss scales",
         "Do the two nets of a growing GAN need loss scales of their own?",
-        Chapter::systems,
+        {Chapter::systems, 7},
         {integer_setting("steps", "at each of three sizes", 60, 200, 4, 1000000).smoke(12),
          integer_setting("batch", "faces a step", 8, 16, 1, 1024),
          integer_setting("channels", "of every layer", 6, 16, 2, 256).smoke(2),
@@ -376,4 +373,4 @@ Experiment gan_experiment() {
          {{}, {"learning_rate=0"}, {"learns", "gradients_shift"}, RunSize::quick}}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::gan_experiment

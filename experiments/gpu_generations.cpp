@@ -14,8 +14,7 @@
 #include "experiments/training/input_data.hpp"
 #include "experiments/training/tasks.hpp"
 
-namespace ulp {
-namespace gpu_generations_parts {
+namespace ulp::gpu_generations_experiment {
 namespace {
 
 using sources::cite;
@@ -224,6 +223,9 @@ void figure_drift(const Study& study, const std::string& evidence, Result& resul
         "The same {:g} steps on {} and with IEEE sums: parameters {:.2g} apart, relative to their "
         "size; another seed {:.2g}.",
         steps, study.units[0].name, study.races[0].distances[0].back(), seeds);
+    figure.axes = {{.label = "step"}, power_axis("relative distance of the parameters", 10)};
+    figure.looks.resize(figure.series.size());
+    figure.looks.back() = {.colour = grey, .width = 2, .dash = 2};
     result.figure(std::move(figure));
 }
 
@@ -266,14 +268,12 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace gpu_generations_parts
 
-Experiment gpu_generations_experiment() {
-    using namespace gpu_generations_parts;
+Experiment experiment() {
     return {"gpu_generations",
             "Generations of matrix units: other bits, the same training",
             "Does it matter for a training, and for a long product, which generation of GPU computes it?",
-            Chapter::hardware,
+            {Chapter::hardware, 1},
             {integer_setting("steps", "steps of training", 200, 2000, 2, 1000000).smoke(10),
              integer_setting("batch", "images in a batch", 64, 64, 1, 10000),
              integer_setting("hidden", "width of the hidden layer", 96, 256, 8, 4096).smoke(16),
@@ -300,4 +300,4 @@ Experiment gpu_generations_experiment() {
                "accuracy_H100", "accuracy_IEEE"}}}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::gpu_generations_experiment

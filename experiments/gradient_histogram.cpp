@@ -14,8 +14,7 @@
 #include "experiments/training/watched_nets.hpp"
 #include "experiments/training/watched_training.hpp"
 
-namespace ulp {
-namespace gradient_histogram_parts {
+namespace ulp::gradient_histogram_experiment {
 namespace {
 
 using sources::cite;
@@ -99,6 +98,13 @@ void claim_training(const Comparison& runs, Result& result) {
                  "Trained with the same hyperparameters as in fp32, the net reaches the same accuracy.", 1);
 }
 
+/// Four panels; series are named by the role and what tells them apart.
+void draw_by_role(Figure& figure) {
+    draw_binades_in_panels(figure, binade_axis(-40, 8),
+                           {"weight", "activation", "weight_gradient", "activation_gradient"},
+                           {{"weights"}, {"activations"}, {"weight gradients"}, {"activation gradients"}});
+}
+
 void figure_by_layer(const Probes& probes, const std::string& evidence, Result& result) {
     Figure figure{
         "by_layer", fmt::format("Exponents by layer at step {}", probes.snapshots.back().step),
@@ -109,6 +115,7 @@ void figure_by_layer(const Probes& probes, const std::string& evidence, Result& 
         figure.series.push_back(histogram.series(title_of(watched[i])));
         figure.meaning += fmt::format(" {} {},", title_of(watched[i]), median_text(histogram));
     }
+    draw_by_role(figure);
     result.figure(std::move(figure));
 }
 
@@ -132,6 +139,7 @@ void figure_by_step(const Probes& probes, const std::string& evidence, Result& r
                 snapshot.histograms[i].series(fmt::format("{} step {}", word_of(watched[i].role), snapshot.step)));
         }
     }
+    draw_by_role(figure);
     result.figure(std::move(figure));
 }
 
@@ -154,6 +162,15 @@ void figure_shift(const Probes& probes, int binades, const std::string& arithmet
     figure.series.push_back(scaled.series("fp32 scaled"));
     figure.series.push_back(probes.low[gradient_of_fc1].series("recipe scale 1"));
     figure.series.push_back(probes.low_scaled[gradient_of_fc1].series("recipe scaled"));
+    draw_binades(figure, binade_axis(-40, 8), "share of the gradient");
+    figure.axes.x.step = 8;
+    for (Guide& guide : figure.guides) guide.text.clear();
+    figure.looks.clear();
+    for (int i = 0; i < 4; ++i) {
+        figure.looks.push_back({.mark = Mark::histogram, .title = i % 2 == 0 ? "scale 1" : "scaled", .panel = i / 2});
+    }
+    figure.panels = {{"in fp32"}, {"in the recipe that trains"}};
+    figure.key = Key::top_left;
     result.figure(std::move(figure));
 }
 
@@ -185,6 +202,13 @@ void figure_shares(const Probes& probes, int binades, const std::string& evidenc
     figure.headline = fmt::format(
         "fp16 loses {:.1f} % of the gradients of a hidden layer; with a loss scale of {} {:.1f} %.",
         lost(plain[gradient_of_fc1]), power_of_two_text(binades), lost(probes.fp32_scaled[gradient_of_fc1]));
+    figure.axes = {
+        named_axis({"zero in fp32", "subnormal in fp16", "lost in fp16", "subnormal, scaled", "lost, scaled"}),
+        percent_axis("share of the tensor")};
+    draw_bars(figure);
+    for (std::size_t i = 0; i < figure.series.size(); ++i) {
+        figure.looks[i].title = "gradient of " + figure.series[i].name.substr(figure.series[i].name.find(' ') + 1);
+    }
     result.figure(std::move(figure));
 }
 
@@ -246,6 +270,7 @@ void figure_nets(const std::vector<WatchedNet>& nets, Result& result) {
         }
     }
     figure.frames = static_cast<int>(nets.front().frames.size());
+    figure.plot = "nets";
     result.figure(std::move(figure));
 }
 
@@ -266,15 +291,18 @@ void replica(const RunContext& context, const std::vector<WatchedNet>& nets, Res
             equal(1, scaled.equals_shifted(plain, -3) ? 1 : 0, "histogram moved by 3 binades"));
     const BinadeHistogram& emergent = nets[0].frames.back().of(TensorRole::activation_gradient);
     const auto lost = [](const BinadeHistogram& h) { return 100 * h.share(h.lost_in_fp16()); };
-    result.figure(
-        {"replica",
-         "The published histogram: what a scale of 8 does",
-         "A replica with the published shares, and the activation gradients of the convolutional net trained here.",
-         fmt::format("fp16 loses {:.1f} % of all numbers; {:.1f} % are not zero. Three binades to the right it loses "
-                     "{:.1f} %; the net that it was taken from needed no larger scale.",
-                     lost(plain), 100 * (1 - plain.share(plain.zeros())), lost(scaled)),
-         "",
-         {plain.series("replica scale 1"), scaled.series("replica scale 8"), emergent.series("trained here")}});
+    Figure figure{
+        "replica",
+        "The published histogram: what a scale of 8 does",
+        "A replica with the published shares, and the activation gradients of the convolutional net trained here.",
+        fmt::format("fp16 loses {:.1f} % of all numbers; {:.1f} % are not zero. Three binades to the right it loses "
+                    "{:.1f} %; the net that it was taken from needed no larger scale.",
+                    lost(plain), 100 * (1 - plain.share(plain.zeros())), lost(scaled)),
+        "",
+        {plain.series("replica scale 1"), scaled.series("replica scale 8"), emergent.series("trained here")}};
+    draw_binades(figure, binade_axis(-48, 4), "share of all numbers");
+    figure.looks = {{.mark = Mark::histogram}, {.mark = Mark::histogram}, {.mark = Mark::steps}};
+    result.figure(std::move(figure));
 }
 
 void run(const RunContext& context, Result& result) {
@@ -328,15 +356,13 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace gradient_histogram_parts
 
-Experiment gradient_histogram_experiment() {
-    using namespace gradient_histogram_parts;
+Experiment experiment() {
     return {
         "gradient_histogram",
         "Gradient histograms: where the numbers of a training run lie",
         "Which exponents do weights, activations and gradients have, and which of them does fp16 lose?",
-        Chapter::underflow,
+        {Chapter::underflow, 2},
         {integer_setting("steps", "training steps", 240, 4000, 8, 1000000).smoke(24),
          integer_setting("batch", "images a step", 64, 64, 1, 4096),
          integer_setting("hidden", "width of the hidden layer", 128, 128, 8, 4096).smoke(16),
@@ -373,4 +399,4 @@ Experiment gradient_histogram_experiment() {
                {"coordinate_net", "big_lstm"}}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::gradient_histogram_experiment

@@ -16,8 +16,7 @@
 #include "experiments/training/partial_convolution.hpp"
 #include "experiments/training/texture_features.hpp"
 
-namespace ulp {
-namespace inpainting_parts {
+namespace ulp::inpainting_experiment {
 namespace {
 
 using sources::cite;
@@ -280,15 +279,13 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace inpainting_parts
 
-Experiment inpainting_experiment() {
-    using namespace inpainting_parts;
+Experiment experiment() {
     return {
         "inpainting",
         "Holes in textures, filled by a net",
         "Does a net that fills holes train as well in mixed precision, and where does its Gram matrix overflow?",
-        Chapter::systems,
+        {Chapter::systems, 11},
         {integer_setting("steps", "training steps", 70, 1200, 2, 1000000).smoke(16),
          integer_setting("batch", "textures a step", 3, 4, 1, 4096).smoke(2),
          integer_setting("channels", "of the first layer", 8, 12, 1, 256).smoke(4),
@@ -320,4 +317,4 @@ Experiment inpainting_experiment() {
          {{"seeds=1", "gram_images=4", "steps=2"}, {"feature_steps=1"}, {"features"}, RunSize::quick}}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::inpainting_experiment

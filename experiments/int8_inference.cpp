@@ -13,8 +13,7 @@
 #include "experiments/training/comparison.hpp"
 #include "experiments/training/tasks.hpp"
 
-namespace ulp {
-namespace int8_inference_parts {
+namespace ulp::int8_inference_experiment {
 namespace {
 
 using sources::cite;
@@ -191,6 +190,17 @@ Figure figure_of_table(const std::vector<Quantisation>& runs, Result& result) {
     const auto [least, most] = std::ranges::minmax_element(source.points, {}, &Point::y);
     figure.meaning += fmt::format(" The source's networks on ImageNet: {:+.2f} to {:+.2f}.", least->y, most->y);
     figure.series.push_back(std::move(source));
+    figure.axes = {named_axis({"5", "10", "50"}, "calibration batches"), {.label = "points", .room = 0.15}};
+    for (std::size_t m = 0; m < methods.size(); ++m) {
+        figure.looks.push_back({.mark = Mark::points, .size = 1.8, .shift = 0.18 * static_cast<double>(m) - 0.28});
+    }
+    figure.looks.push_back({.mark = Mark::points,
+                            .colour = 8,
+                            .point = 7,
+                            .size = 1.3,
+                            .title = "six networks on ImageNet, quoted",
+                            .shift = 0.3});
+    figure.guides = {level(0)};
     return figure;
 }
 
@@ -225,6 +235,17 @@ Figure figure_of_ranges(const Quantisation& run) {
         figure.series.push_back({std::string(methods[method]), formats::fp64, {{x, 0.5}, {x, 1e9}}});
     }
     figure.meaning += ".";
+    const double last = figure.series.front().points.back().x;
+    double most = 1;
+    for (const Point& bar : figure.series.front().points) most = std::max(most, bar.y);
+    figure.axes = {{.label = "magnitude", .from = 0.0, .to = 1.3 * last}, power_axis("numbers", 10)};
+    figure.axes.y.from = 1;
+    figure.axes.y.to = 3 * most;
+    figure.looks = {{.mark = Mark::boxes, .colour = pale},
+                    {.colour = 1, .width = 3},
+                    {.colour = 2, .width = 3, .dash = 2},
+                    {.colour = 3, .width = 7, .dash = 3}};
+    figure.bar_width = last / (static_cast<double>(figure.series.front().points.size()) - 0.5);
     return figure;
 }
 
@@ -303,14 +324,12 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace int8_inference_parts
 
-Experiment int8_inference_experiment() {
-    using namespace int8_inference_parts;
+Experiment experiment() {
     return {"int8_inference",
             "Inference in 8-bit integers",
             "How is a trained net's range chosen for int8, and what does it cost in accuracy?",
-            Chapter::systems,
+            {Chapter::systems, 12},
             {integer_setting("steps", "of training in fp32", 500, 4000, 2, 1000000).smoke(80),
              integer_setting("batch", "images a step, and a calibration batch", 32, 64, 1, 4096),
              integer_setting("train_images", "generated shapes to train on and calibrate with", 1920, 20000, 1, 1000000)
@@ -328,4 +347,4 @@ Experiment int8_inference_experiment() {
              {{"steps=400", "seeds=1"}, {"steps=2"}, {"learns"}}}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::int8_inference_experiment

@@ -13,8 +13,7 @@
 #include "experiments/shared/matrix_units.hpp"
 #include "softfloat/matrix_units/units.hpp"
 
-namespace ulp {
-namespace integer_products_parts {
+namespace ulp::integer_products_experiment {
 namespace {
 
 using sources::cite;
@@ -172,6 +171,13 @@ void figure_overflow(const RunContext& context, Result& result) {
     };
     figure.series = {sums("exact", [](std::int64_t k) { return 16384 * static_cast<double>(k); }),
                      sums("wrapping", by(wrapping)), sums("saturating", by(saturating))};
+    figure.axes = {{.label = "k, number of products", .from = 0.0, .to = 262144.0, .step = 65536.0},
+                   {.label = "sum",
+                    .from = -2.6e9,
+                    .to = 4.6e9,
+                    .names = {{-0x1p31, "-2³¹"}, {0, "0"}, {0x1p31, "2³¹"}, {0x1p32, "2³²"}}}};
+    figure.looks = {
+        {.colour = grey, .width = 1.5, .dash = 2}, {.mark = Mark::points, .colour = 2, .size = 0.6}, {.colour = 1}};
     result.figure(std::move(figure));
 }
 
@@ -185,14 +191,12 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace integer_products_parts
 
-Experiment integer_products_experiment() {
-    using namespace integer_products_parts;
+Experiment experiment() {
     return {"integer_products",
             "Integer matrix products: exact until int32 ends",
             "Are int8, int4 and 1-bit products on matrix units exact, and where do their sums end?",
-            Chapter::hardware,
+            {Chapter::hardware, 3},
             {integer_setting("samples", "random products of length 256", 2000, 100000, 10, 10000000).smoke(50),
              integer_setting("accumulator_bits", "bits of the accumulators; fewer than 32 is a control", 32, 32, 8, 32),
              control_setting("bf16_sums adds the products of random vectors in bf16", {"bf16_sums"})},
@@ -206,4 +210,4 @@ Experiment integer_products_experiment() {
             "its sums go to the integer units' models themselves, as backends multiply floats alone"};
 }
 
-}  // namespace ulp
+}  // namespace ulp::integer_products_experiment

@@ -11,8 +11,7 @@
 #include "experiments/training/tasks.hpp"
 #include "softfloat/round.hpp"
 
-namespace ulp {
-namespace keep_batchnorm_parts {
+namespace ulp::keep_batchnorm_experiment {
 namespace {
 
 using sources::cite;
@@ -112,14 +111,12 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace keep_batchnorm_parts
 
-Experiment keep_batchnorm_experiment() {
-    using namespace keep_batchnorm_parts;
+Experiment experiment() {
     return {"keep_batchnorm",
             "O3 with batch normalisation in fp32",
             "Does apex's level O3 train better where batch normalisation stays in fp32?",
-            Chapter::systems,
+            {Chapter::systems, 5},
             {integer_setting("steps", "training steps", 200, 600, 2, 1000000).smoke(4),
              integer_setting("batch", "images per step", 16, 32, 1, 4096),
              integer_setting("hidden", "channels of the first convolutions", 6, 12, 2, 256).smoke(2),
@@ -139,4 +136,4 @@ Experiment keep_batchnorm_experiment() {
              {{}, {"learning_rate=0"}, {"norms_kept", "learns"}, RunSize::quick}}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::keep_batchnorm_experiment

@@ -14,8 +14,7 @@
 #include "experiments/training/input_data.hpp"
 #include "softfloat/errors.hpp"
 
-namespace ulp {
-namespace language_model_parts {
+namespace ulp::language_model_experiment {
 namespace {
 
 using sources::cite;
@@ -193,6 +192,8 @@ void figure_gradients(const RunContext& context, const Comparison& runs, Result&
     for (const auto& [part, histogram] : gradients.weights) {
         figure.series.push_back(histogram.series("weight " + part));
     }
+    draw_binades_in_panels(figure, binade_axis(-48, 0), {"activation", "weight"},
+                           {{"activation gradients"}, {"weight gradients"}});
     result.figure(std::move(figure));
 }
 
@@ -269,14 +270,12 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace language_model_parts
 
-Experiment language_model_experiment() {
-    using namespace language_model_parts;
+Experiment experiment() {
     return {"language_model",
             "A small GPT-2 in four formats",
             "Does a language model of a million parameters train as well in fp16, bf16 and FP8?",
-            Chapter::language,
+            {Chapter::language, 4},
             {integer_setting("steps", "training steps", 100, 300, 2, 1000000).smoke(4),
              integer_setting("batch", "pieces of text per step", 8, 8, 1, 4096),
              integer_setting("length", "characters per piece", 32, 64, 2, 1024).smoke(16),
@@ -303,4 +302,4 @@ Experiment language_model_experiment() {
              {{"steps=40", "learning_rate=0.02"}, {"learning_rate=0"}, {"learns"}}}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::language_model_experiment

@@ -13,8 +13,7 @@
 #include "experiments/training/tasks.hpp"
 #include "softfloat/functions/quick_exp_log.hpp"
 
-namespace ulp {
-namespace loss_scaling_parts {
+namespace ulp::loss_scaling_experiment {
 namespace {
 
 using sources::cite;
@@ -213,6 +212,21 @@ void figure_accuracy(const Study& study, const ScalePrediction& prediction, Resu
         figure.series.push_back(std::move(series));
     }
     level("moving scale", study.arms.spread(arm_dynamic).middle);
+    figure.axes = {{.label = "loss scale",
+                    .numbers = Numbers::powers,
+                    .from = -0.7,
+                    .to = study.exponents.back() + 0.7,
+                    .step = 4.0},
+                   percent_axis("accuracy")};
+    figure.looks = {{.colour = black, .width = 1.5, .dash = 2, .title = "fp32, least and largest"},
+                    {.colour = black, .width = 1.5, .dash = 2, .title = ""},
+                    {.mark = Mark::none},
+                    {.mark = Mark::linespoints, .colour = 1, .size = 1.3, .title = "fp16, constant scale"},
+                    {.mark = Mark::points, .colour = 1, .point = 2, .size = 0.7, .title = "its least and largest"},
+                    {.mark = Mark::points, .colour = 1, .point = 2, .size = 0.7, .title = ""},
+                    {.colour = 3, .width = 5, .title = "fp16, moving scale"}};
+    figure.guides = {{.left = first - 0.5, .right = last + 0.5, .strength = 0.13, .colour = 3}};
+    figure.notes = {{first - 0.5, 10, "predicted to work"}};
     result.figure(std::move(figure));
 }
 
@@ -245,6 +259,14 @@ void figure_lost(const Study& study, const ScalePrediction& prediction, Result& 
     figure.series = {
         curve("predicted", 0, study.exponents.back(), [&](int n) { return prediction.gradients.lost_share(n); }),
         std::move(measured)};
+    figure.axes = {{.label = "loss scale",
+                    .numbers = Numbers::powers,
+                    .from = -0.7,
+                    .to = study.exponents.back() + 0.7,
+                    .step = 4.0},
+                   share_axis("share of the gradients", 0)};
+    figure.looks = {{.width = 4, .title = "predicted from the exponents in fp32"},
+                    {.mark = Mark::points, .size = 1.6, .title = "counted in the fp16 runs"}};
     result.figure(std::move(figure));
 }
 
@@ -314,6 +336,10 @@ void figure_sawtooth(const Comparison& saw, std::int64_t window, Result& result)
             spread.least, spread.largest, spread.middle);
     }
     figure.series = {std::move(ceiling), scale, std::move(skipped)};
+    figure.axes = {{.label = "step"}, power_axis("loss scale", 2)};
+    figure.looks = {{.colour = pale, .width = 1.5, .title = "65504 / largest gradient"},
+                    {.mark = Mark::steps, .colour = 1, .width = 3},
+                    {.mark = Mark::points, .colour = 2, .size = 1.4, .title = "overflow: step skipped"}};
     result.figure(std::move(figure));
 }
 
@@ -332,15 +358,13 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace loss_scaling_parts
 
-Experiment loss_scaling_experiment() {
-    using namespace loss_scaling_parts;
+Experiment experiment() {
     return {
         "loss_scaling",
         "Loss scaling: which scales work, and how to know before",
         "Between which ends may the loss scale lie, and does one look at the exponents predict them?",
-        Chapter::remedies,
+        {Chapter::remedies, 5},
         {integer_setting("steps", "training steps of the digits net", 300, 1500, 20, 1000000).smoke(60),
          integer_setting("translation_steps", "training steps of the net that reverses sequences", 400, 3000, 20,
                          1000000)
@@ -368,4 +392,4 @@ Experiment loss_scaling_experiment() {
             "too_small", "features that are too large by 2^8, and a loss times 2^-12", {"coordinate_net", "big_lstm"}}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::loss_scaling_experiment

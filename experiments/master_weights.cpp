@@ -14,8 +14,7 @@
 #include "experiments/training/tasks.hpp"
 #include "softfloat/float.hpp"
 
-namespace ulp {
-namespace master_weights_parts {
+namespace ulp::master_weights_experiment {
 namespace {
 
 using sources::cite;
@@ -249,6 +248,24 @@ void claim_moments(const Study& study, Result& result) {
                  result);
 }
 
+/// fp16 left, bf16 right; fp32 and its range in both.
+void draw_by_panel(Figure& figure) {
+    for (std::size_t i = 0; i < figure.series.size(); ++i) {
+        const bool is_bf16 = figure.series[i].name.starts_with("bf16");
+        const auto colour = static_cast<int>(i < 7 ? i - 2 : i - 6);
+        figure.looks.push_back(i < 2    ? Look{.colour = pale,
+                                               .width = 1.5,
+                                               .title = i == 0 ? "fp32, least and largest" : "",
+                                               .panel = every_panel}
+                               : i == 2 ? Look{.colour = black, .width = 4, .panel = every_panel}
+                                        : Look{.mark = Mark::linespoints,
+                                               .colour = colour,
+                                               .size = 1.1,
+                                               .title = is_bf16 ? "" : figure.series[i].name.substr(5),
+                                               .panel = is_bf16 ? 1 : 0});
+    }
+}
+
 void figure_accuracy(const Study& study, Result& result) {
     Figure figure{"accuracy", "Accuracy against the learning rate, by where the updates go",
                   fmt::format("Digits, one hidden layer, weights of size 1, Adam; median of {}. Grey: fp32's minimum "
@@ -275,6 +292,10 @@ void figure_accuracy(const Study& study, Result& result) {
                                           lowest > study.last_exponent ? "none" : power_of_two_text(lowest));
         }
     }
+    figure.axes = {{.label = "learning rate", .numbers = Numbers::powers, .step = 1.0}, percent_axis("accuracy")};
+    figure.panels = {{"fp16 weights"}, {"bf16 weights"}};
+    figure.key = Key::bottom_right;
+    draw_by_panel(figure);
     result.figure(std::move(figure));
 }
 
@@ -294,6 +315,13 @@ void figure_swamped(const Study& study, Result& result) {
             figure.series.push_back(std::move(series));
         }
     }
+    figure.axes = {{.label = "learning rate", .numbers = Numbers::powers, .step = 1.0},
+                   percent_axis("share of the updates")};
+    for (int i = 0; i < 6; ++i) {
+        figure.looks.push_back(
+            {.mark = Mark::linespoints, .colour = i / 3 + 1, .dash = 1 + i % 3, .point = 5 + 2 * (i % 3), .size = 1.1});
+    }
+    figure.key_rows = 3;
     result.figure(std::move(figure));
 }
 
@@ -339,6 +367,9 @@ void figure_ablation(const Study& study, int exponent, Result& result) {
         "Weights of size 1, small updates: fp16 weights read {:.0f} % of the digits, fp16 with "
         "fp32 masters {:.0f} %, fp32 {:.0f} %.",
         percent(fp16_nearest), percent(fp16_masters), percent(reference));
+    figure.plot = "pairs";
+    figure.axes.y = percent_axis("accuracy");
+    figure.variables = {{"first_bars", "small first weights"}, {"second_bars", "weights of size 1"}};
     result.figure(std::move(figure));
 }
 
@@ -357,15 +388,13 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace master_weights_parts
 
-Experiment master_weights_experiment() {
-    using namespace master_weights_parts;
+Experiment experiment() {
     return {
         "master_weights",
         "Master weights: where the updates go",
         "Which nets need fp32 master weights, and what else keeps small updates from being lost?",
-        Chapter::remedies,
+        {Chapter::remedies, 1},
         {integer_setting("steps", "training steps", 300, 3000, 20, 1000000).smoke(40),
          integer_setting("seeds", "runs with weights and order of their own", 3, 5, 1, 100).smoke(3),
          integer_setting("least_rate_exponent", "the least learning rate is 2 to this power", -13, -15, -20, -6)
@@ -394,4 +423,4 @@ Experiment master_weights_experiment() {
                {"fine_tuned_digits", "fine_tuned_text", "decayed_rate"}}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::master_weights_experiment

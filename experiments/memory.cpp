@@ -12,8 +12,7 @@
 #include "experiments/framework/sources.hpp"
 #include "experiments/training/arithmetics.hpp"
 
-namespace ulp {
-namespace memory_parts {
+namespace ulp::memory_experiment {
 namespace {
 
 using sources::cite;
@@ -85,6 +84,9 @@ void figure_gpt2(const RunContext& context, Result& result) {
     figure.series = {{"block matrices", formats::fp64, {{0, 4 * matrices}, {1, low * matrices}, {2, matrices}}},
                      {"other parameters", formats::fp64, {{0, 4 * others}, {1, low * others}, {2, low * others}}},
                      {"causal masks", formats::fp64, {{0, masks}, {1, masks}, {2, masks}}}};
+    figure.plot = "stacked";
+    figure.axes.y = {.label = "MiB", .from = 0.0, .to = 580.0};
+    figure.variables = {{"names", R"("fp32" "fp16" "fp16 with int8 matrices")"}};
     result.figure(std::move(figure));
 }
 
@@ -136,6 +138,12 @@ void figure_batch(const RunContext& context, Result& result) {
         {"published",
          formats::fp64,
          {{static_cast<double>(published_fp32_batch), budget}, {static_cast<double>(published_fp16_batch), budget}}}};
+    figure.axes = {{.label = "images in a batch", .from = 0.0, .to = 1200.0}, {.label = "GiB", .from = 0.0}};
+    figure.looks = {{}, {}, {.mark = Mark::points, .point = 7, .size = 1.6, .title = "published batches"}};
+    figure.guides = {level(budget)};
+    for (const Point& batch : figure.series.back().points) {
+        figure.notes.push_back({batch.x, batch.y, fmt::format("{:g}", batch.x)});
+    }
     result.figure(std::move(figure));
 }
 
@@ -322,6 +330,11 @@ void gains(const RunContext& context, Result& result) {
     figure.headline =
         fmt::format("In mixed precision a small U-Net needs {:.2f} times less memory, a small BERT {:.2f} times.",
                     of_unet, of_bert);
+    figure.axes = {{.label = "r, activations for each parameter", .from = 0.0, .to = 60.0},
+                   {.label = "bytes in fp32 / bytes in mixed precision", .from = 1.0, .to = 2.0}};
+    figure.looks = {{.colour = grey, .width = 2},
+                    {.mark = Mark::points, .colour = 2, .size = 1.8},
+                    {.mark = Mark::points, .colour = 3, .size = 1.8}};
     result.figure(std::move(figure));
     result.measured(
         "unet_gains_more", cite(sources::paperspace, "UNet benefited far more than BERT"),
@@ -342,15 +355,13 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace memory_parts
 
-Experiment memory_experiment() {
-    using namespace memory_parts;
+Experiment experiment() {
     return {
         "memory",
         "Memory: what each format saves, byte for byte",
         "How many bytes does training take in fp32 and in mixed precision, and what decides the gain?",
-        Chapter::hardware,
+        {Chapter::hardware, 4},
         {integer_setting("low_bytes", "bytes of a low-precision number; 4 switches the saving off", 2, 2, 1, 4),
          integer_setting("largest_batch", "of the nets whose gain is measured", 8, 8, 1, 64).smoke(1),
          integer_setting("article_images_fp32", "of a step of the net with 4,275,210 parameters in fp32; 0: none", 1,
@@ -365,4 +376,4 @@ Experiment memory_experiment() {
            "trainer_mixed_fp16", "unet_gains_more"}}}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::memory_experiment

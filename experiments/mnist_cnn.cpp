@@ -8,8 +8,7 @@
 #include "experiments/training/input_data.hpp"
 #include "experiments/training/tasks.hpp"
 
-namespace ulp {
-namespace mnist_cnn_parts {
+namespace ulp::mnist_cnn_experiment {
 namespace {
 
 using sources::cite;
@@ -51,6 +50,10 @@ void planner(Result& result) {
                      planned("mixed fp16", 2),
                      {"590 in fp32", formats::fp64, {point(590, 4)}},
                      {"1000 in fp16", formats::fp64, {point(1000, 2)}}};
+    figure.axes = {{.label = "images in a batch", .from = 0.0, .to = 1200.0}, {.label = "GiB", .from = 0.0}};
+    figure.looks = {
+        {}, {}, {.mark = Mark::points, .colour = 1, .size = 2.2}, {.mark = Mark::points, .colour = 2, .size = 2.2}};
+    figure.guides = {level(figure.series[2].points.front().y, "what 590 images take in fp32")};
     result.figure(std::move(figure));
 }
 
@@ -81,14 +84,12 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace mnist_cnn_parts
 
-Experiment mnist_cnn_experiment() {
-    using namespace mnist_cnn_parts;
+Experiment experiment() {
     return {"mnist_cnn",
             "A convolutional net that reads digits",
             "Does the sources' first example reach the same accuracy in mixed precision, and what does it save?",
-            Chapter::systems,
+            {Chapter::systems, 3},
             {integer_setting("epochs", "passes over the training images", 3, 3, 1, 1000).smoke(1),
              integer_setting("batch", "images a step", 25, 100, 1, 4096),
              integer_setting("train_images", "generated digits to train on", 3000, 20000, 1, 1000000).smoke(100),
@@ -104,4 +105,4 @@ Experiment mnist_cnn_experiment() {
              {{"seeds=1"}, {"epochs=1", "train_images=100"}, {"learns"}, RunSize::quick}}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::mnist_cnn_experiment

@@ -11,8 +11,7 @@
 #include "experiments/training/input_data.hpp"
 #include "experiments/training/tasks.hpp"
 
-namespace ulp {
-namespace opt_levels_parts {
+namespace ulp::opt_levels_experiment {
 namespace {
 
 using sources::cite;
@@ -192,14 +191,12 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace opt_levels_parts
 
-Experiment opt_levels_experiment() {
-    using namespace opt_levels_parts;
+Experiment experiment() {
     return {"opt_levels",
             "Optimisation levels O0 to O3",
             "Which of apex's levels train as fp32 does?",
-            Chapter::systems,
+            {Chapter::systems, 4},
             {integer_setting("regression_steps", "of the regression", 30, 500, 2, 100000).smoke(6),
              integer_setting("regression_seeds", "runs of the regression at each level", 3, 3, 1, 100).smoke(2),
              integer_setting("steps", "of each classifier", 205, 400, 2, 1000000).smoke(2),
@@ -227,4 +224,4 @@ Experiment opt_levels_experiment() {
             Effect{"regression_O3"}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::opt_levels_experiment

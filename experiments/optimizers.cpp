@@ -14,8 +14,7 @@
 #include "experiments/training/input_data.hpp"
 #include "experiments/training/tasks.hpp"
 
-namespace ulp {
-namespace optimizers_parts {
+namespace ulp::optimizers_experiment {
 namespace {
 
 using sources::cite;
@@ -276,14 +275,12 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace optimizers_parts
 
-Experiment optimizers_experiment() {
-    using namespace optimizers_parts;
+Experiment experiment() {
     return {"optimizers",
             "Optimizers in mixed precision",
             "Do SGD, Adam, Adagrad and Sophia train in 16 bits as they do in fp32?",
-            Chapter::systems,
+            {Chapter::systems, 1},
             {integer_setting("steps", "training steps", 300, 2000, 5, 1000000).smoke(100),
              integer_setting("seeds", "runs with weights and order of their own", 5, 9, 1, 100).smoke(3),
              control_setting("fp16_update computes and keeps the optimizer's numbers in fp16; coarse keeps weights in "
@@ -303,4 +300,4 @@ Experiment optimizers_experiment() {
              {{"steps=200", "seeds=1"}, {"steps=10"}, {"learns"}}}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::optimizers_experiment

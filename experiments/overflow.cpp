@@ -11,8 +11,7 @@
 #include "experiments/shared/sums.hpp"
 #include "softfloat/text.hpp"
 
-namespace ulp {
-namespace overflow_parts {
+namespace ulp::overflow_experiment {
 namespace {
 
 using sources::cite;
@@ -197,6 +196,7 @@ void figure_partial_sums(const RunContext& context, const std::vector<MatrixUnit
         }
     }
     figure.meaning += text_of_ends(series);
+    figure.plot = "partial_sums";
     result.figure(std::move(figure));
 }
 
@@ -213,6 +213,13 @@ void figure_boundary(Result& result) {
         sum_series("exact", formats::fp64, at, [](std::size_t n) { return 16.0 * static_cast<double>(n); }));
     figure.series.push_back(sum_series("rounded to fp16", formats::fp16, at,
                                        [](std::size_t n) { return fp16(sixteens_one_by_one<fp32>(n)); }));
+    figure.axes = {{.label = "N, number of sixteens", .from = 4085.0, .to = 4101.0},
+                   {.label = "sum", .from = 65360.0, .to = 65620.0, .step = 32.0}};
+    figure.looks = {{.colour = grey, .width = 1.5, .title = "exact sum"},
+                    {.mark = Mark::points, .colour = 1, .size = 1.3, .beyond = 65604.0}};
+    figure.guides = {level(65504, "65504, the largest fp16 number"), level(65520, "65520, half way to 65536")};
+    figure.guides.back().opposite = true;
+    figure.notes = {{4095, 65586, "infinite"}};
     result.figure(std::move(figure));
 }
 
@@ -230,15 +237,13 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace overflow_parts
 
-Experiment overflow_experiment() {
-    using namespace overflow_parts;
+Experiment experiment() {
     return {
         "overflow",
         "Overflow: sums, norms and exponentials that leave the range",
         "Which ways of adding up, squaring and exponentiating leave fp16's range, and which do not?",
-        Chapter::overflow,
+        {Chapter::overflow, 1},
         {integer_setting("length", "longest sum of the figure of partial sums", 16384, 65536, 64, 1 << 20).smoke(512),
          control_setting("wide puts fp32 in the place of the 16-bit formats; narrow_sums gives units fp16 "
                          "accumulators, one_by_one rounds after each addition",
@@ -257,4 +262,4 @@ Experiment overflow_experiment() {
                {"summed_loss", "norm_squares", "clip_norm", "attention"}}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::overflow_experiment

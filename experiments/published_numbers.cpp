@@ -16,8 +16,7 @@
 #include "softfloat/quantization/block_scaled.hpp"
 #include "softfloat/text.hpp"
 
-namespace ulp {
-namespace published_numbers_parts {
+namespace ulp::published_numbers_experiment {
 namespace {
 
 using sources::cite;
@@ -196,6 +195,14 @@ void figure_accuracies(Result& result) {
         place += 1;
     }
     figure.series = {std::move(differences), std::move(bounds)};
+    figure.axes = {named_axis({"AlexNet", "VGG-D", "GoogLeNet", "Inception v2", "Inception v3", "ResNet-50"}),
+                   {.label = "points of top-1 accuracy", .from = -0.8, .to = 1.1}};
+    figure.looks = {{.mark = Mark::points, .point = 7, .size = 2},
+                    {.mark = Mark::spans,
+                     .colour = 6,
+                     .width = 12,
+                     .title = "two standard deviations of the difference, by the test images alone"}};
+    figure.guides = {level(0)};
     result.figure(std::move(figure));
 }
 
@@ -217,14 +224,12 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace published_numbers_parts
 
-Experiment published_numbers_experiment() {
-    using namespace published_numbers_parts;
+Experiment experiment() {
     return {"published_numbers",
             "Published numbers: what arithmetic alone can check",
             "Which numbers of the sources follow from arithmetic, and which can only be quoted here?",
-            Chapter::hardware,
+            {Chapter::hardware, 6},
             {wide_control()},
             run,
             {{{},
@@ -234,4 +239,4 @@ Experiment published_numbers_experiment() {
             no_product};
 }
 
-}  // namespace ulp
+}  // namespace ulp::published_numbers_experiment

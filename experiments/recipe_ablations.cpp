@@ -10,8 +10,7 @@
 #include "experiments/training/figures.hpp"
 #include "experiments/training/tasks.hpp"
 
-namespace ulp {
-namespace recipe_ablations_parts {
+namespace ulp::recipe_ablations_experiment {
 namespace {
 
 using sources::cite;
@@ -237,14 +236,12 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace recipe_ablations_parts
 
-Experiment recipe_ablations_experiment() {
-    using namespace recipe_ablations_parts;
+Experiment experiment() {
     return {"recipe_ablations",
             "Parts of FP8 and FP4 recipes, taken out one at a time",
             "Do the parts of today's low-precision recipes help a small net as they are published to help large ones?",
-            Chapter::remedies,
+            {Chapter::remedies, 10},
             {integer_setting("steps", "training steps", 80, 300, 2, 1000000).smoke(4),
              integer_setting("batch", "images per step, a multiple of 16", 32, 64, 16, 4096).smoke(16),
              integer_setting("width", "of the two hidden layers, a multiple of 16", 64, 128, 16, 4096).smoke(32),
@@ -261,4 +258,4 @@ Experiment recipe_ablations_experiment() {
              {{"steps=20", "learning_rate=0.01"}, {"learning_rate=0"}, {"hadamard", "stochastic"}}}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::recipe_ablations_experiment

@@ -17,8 +17,7 @@
 #include "experiments/training/training.hpp"
 #include "softfloat/functions/quick_exp_log.hpp"
 
-namespace ulp {
-namespace roofline_parts {
+namespace ulp::roofline_experiment {
 namespace {
 
 using sources::cite;
@@ -90,7 +89,6 @@ void claim_splits(const Gpu& gpu, Result& result) {
 void figure_splits(const Gpu& gpu, Result& result) {
     Figure figure{"splits", "What speed-up the time split allows, beside what was published", "", "", ""};
     const double factor = gpu.tensor_core_rate() / gpu.fp32_rate();
-    figure.variables = {{"factor", factor}};
     figure.caption = fmt::format(
         "Tensor Cores {:.0f} times as fast as fp32. Lines: the rest as fast as before, and twice as fast (half the "
         "bytes). Bars: published, V100.",
@@ -109,6 +107,14 @@ void figure_splits(const Gpu& gpu, Result& result) {
                      speed_up("products and memory", 2),
                      {"ResNet-50", formats::fp64, {{73, 2.2}, {73, 3.0}}},
                      {"Deep Speech 2", formats::fp64, {{90, 4.5}, {90, 4.5}}}};
+    figure.axes = {{.label = "share of products in the time of fp32 training, %", .from = 0.0, .to = 100.0},
+                   {.label = "speed-up of the whole", .from = 1.0, .to = 1.05 * factor}};
+    figure.looks = {
+        {.title = fmt::format("only products {:.0f} times as fast", factor)},
+        {.title = "and the rest twice as fast"},
+        {.mark = Mark::linespoints, .width = 6, .point = 7, .size = 1.2, .title = "published: ResNet-50, 2.2x to 3x"},
+        {.mark = Mark::points, .point = 7, .size = 1.6, .title = "published: Deep Speech 2, 4.5x"}};
+    figure.guides = {upright(73), upright(90)};
     result.figure(std::move(figure));
 }
 
@@ -151,6 +157,13 @@ void figure_roofline(const Gpu& gpu, Result& result) {
         figure.series.push_back(
             {named.name, formats::fp64, {{intensity, gpu.attainable(intensity, gpu.tensor_core_rate()) / 1e12}}});
     }
+    figure.axes = {{.label = "operations for each byte moved", .log_base = 2, .from = 0.7, .to = 4096.0},
+                   {.label = "10¹² operations a second", .log_base = 10, .from = 0.25, .to = 300.0}};
+    figure.looks = {{.width = 4}, {.width = 4}};
+    for (int i = 3; i <= static_cast<int>(figure.series.size()); ++i) {
+        figure.looks.push_back({.mark = Mark::points, .point = i == 3 ? 7 : 2 * i - 1, .size = 1.8});
+    }
+    figure.key_rows = 4;
     result.figure(std::move(figure));
 }
 
@@ -342,6 +355,10 @@ void figure_padding(const Gpu& gpu, Result& result) {
         "padded up to {:.2f} times.",
         off, plain.points.size(), largest(plain), largest(filled));
     figure.series = {plain, filled};
+    figure.axes = {{.label = "n", .from = 999.0, .to = 1049.0, .step = 8.0},
+                   {.label = "relative time", .from = 0.0, .to = 9.5}};
+    figure.looks = {{.mark = Mark::points, .colour = 2, .size = 1.1},
+                    {.mark = Mark::points, .colour = 1, .point = 7, .size = 0.7, .title = "padded to a multiple of 8"}};
     result.figure(std::move(figure));
 }
 
@@ -363,14 +380,12 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace roofline_parts
 
-Experiment roofline_experiment() {
-    using namespace roofline_parts;
+Experiment experiment() {
     return {"roofline",
             "Rooflines: what speed the arithmetic allows",
             "Which published speed-ups follow from the counts of operations and bytes, and which shapes get them?",
-            Chapter::hardware,
+            {Chapter::hardware, 5},
             {real_setting("tensor_core_factor", "Tensor Cores' rate over fp32's; 1 switches the gain off", 8, 8, 1, 64),
              control_setting("padded_with_ones pads matrices with ones, other_unit computes gates in IEEE arithmetic, "
                              "integers multiplies small whole numbers",
@@ -385,4 +400,4 @@ Experiment roofline_experiment() {
              {{}, {"control=integers"}, {"cell_bits_v100", "cell_bits_a100", "cell_bits_h100"}}}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::roofline_experiment

@@ -14,8 +14,7 @@
 #include "experiments/training/tasks.hpp"
 #include "softfloat/round.hpp"
 
-namespace ulp {
-namespace scaler_arena_parts {
+namespace ulp::scaler_arena_experiment {
 namespace {
 
 using sources::cite;
@@ -311,6 +310,13 @@ void figure_scales(const RunContext& context, const Recorded& recorded, const st
         fmt::format(" where {} fits at least and {} at most.",
                     power_of_two_text(std::ilogb(best_scale(*std::max_element(half, recorded.largest.end())))),
                     power_of_two_text(std::ilogb(best_scale(*std::min_element(half, recorded.largest.end())))));
+    figure.axes = {{.label = "step"}, power_axis("loss scale", 2)};
+    figure.axes.y.from = 0x1p12;
+    figure.looks = {{.colour = pale, .width = 3, .title = "largest that fits"}};
+    for (int i = 1; i <= 7; ++i) figure.looks.push_back({.mark = Mark::steps, .colour = i, .width = 2});
+    figure.looks.insert(figure.looks.end(),
+                        {{.colour = black, .width = 3, .dash = 2}, {.colour = black, .width = 3, .dash = 3}});
+    figure.key_rows = 4;
     result.figure(std::move(figure));
 }
 
@@ -327,6 +333,10 @@ void figure_score(const Recorded& recorded, const std::vector<Replay>& replays, 
         figure.meaning += fmt::format(" {} {:.1f} % and {:.1f},", r.name, 100 * point.x, point.y);
         figure.series.push_back({r.name, formats::fp64, {point}});
     }
+    figure.axes = {{.label = "share of the steps skipped", .numbers = Numbers::percent, .from = -0.4},
+                   {.label = "powers of two below the largest scale that fits", .from = 0.0, .room = 0.05}};
+    figure.looks = {{.mark = Mark::points, .size = 2.5}};
+    figure.key_rows = 4;
     result.figure(std::move(figure));
 }
 
@@ -342,14 +352,12 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace scaler_arena_parts
 
-Experiment scaler_arena_experiment() {
-    using namespace scaler_arena_parts;
+Experiment experiment() {
     return {"scaler_arena",
             "Seven published loss scalers on one gradient trace",
             "How do the published loss scalers differ on the same gradients?",
-            Chapter::remedies,
+            {Chapter::remedies, 6},
             {integer_setting("steps", "training steps that are recorded", 600, 6000, 4, 1000000).smoke(150),
              integer_setting("seeds", "runs with weights and sequences of their own", 3, 5, 1, 100).smoke(2),
              integer_setting("window_divisor", "the dialects' windows are divided by this", 100, 10, 1, 1000),
@@ -367,4 +375,4 @@ Experiment scaler_arena_experiment() {
             fp32_alone};
 }
 
-}  // namespace ulp
+}  // namespace ulp::scaler_arena_experiment

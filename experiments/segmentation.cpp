@@ -13,8 +13,7 @@
 #include "experiments/training/figures.hpp"
 #include "softfloat/errors.hpp"
 
-namespace ulp {
-namespace segmentation_parts {
+namespace ulp::segmentation_experiment {
 namespace {
 
 using sources::cite;
@@ -201,14 +200,12 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace segmentation_parts
 
-Experiment segmentation_experiment() {
-    using namespace segmentation_parts;
+Experiment experiment() {
     return {"segmentation",
             "Segmentation: a U-Net tells shapes from the ground",
             "Does a U-Net train equally well in mixed precision, pixel by pixel?",
-            Chapter::systems,
+            {Chapter::systems, 10},
             {integer_setting("steps", "training steps", 120, 400, 2, 1000000).smoke(6),
              integer_setting("batch", "scenes a step", 8, 16, 1, 4096),
              integer_setting("side", "pixels of a scene's side, a multiple of 4", 16, 24, 8, 256),
@@ -223,4 +220,4 @@ Experiment segmentation_experiment() {
              {{}, {"learning_rate=0"}, {"learns"}, RunSize::quick}}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::segmentation_experiment

@@ -12,8 +12,7 @@
 #include "experiments/framework/sources.hpp"
 #include "experiments/training/figures.hpp"
 
-namespace ulp {
-namespace sentiment_parts {
+namespace ulp::sentiment_experiment {
 namespace {
 
 using sources::cite;
@@ -200,14 +199,12 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace sentiment_parts
 
-Experiment sentiment_experiment() {
-    using namespace sentiment_parts;
+Experiment experiment() {
     return {"sentiment",
             "Small BERT: the sentiment of messages",
             "Does a BERT that tells sentiments train as well in mixed precision?",
-            Chapter::language,
+            {Chapter::language, 2},
             {integer_setting("steps", "training steps", 350, 1500, 2, 1000000).smoke(2),
              integer_setting("batch", "messages per step", 16, 32, 1, 4096),
              integer_setting("hidden", "width of the net", 24, 32, 4, 1024).smoke(8),
@@ -223,4 +220,4 @@ Experiment sentiment_experiment() {
              {{}, {"learning_rate=0"}, {"learns"}, RunSize::quick}}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::sentiment_experiment

@@ -9,8 +9,7 @@
 #include "experiments/framework/sources.hpp"
 #include "experiments/training/figures.hpp"
 
-namespace ulp {
-namespace seq2seq_parts {
+namespace ulp::seq2seq_experiment {
 namespace {
 
 using sources::cite;
@@ -136,9 +135,8 @@ void run(const RunContext& context, Result& result) {
                   .title = "Translation: the automatic loss scale",
                   .caption = "The scale of each step, first seed. A drop is a skipped step.",
                   .meaning = "Largest scales, and skipped steps:",
-                  .evidence = "",
-                  .plot = "scales",
-                  .axes = {.x = "step", .y = "loss scale"}};
+                  .evidence = ""};
+    draw_scales(scales);
     for (const Net& net : nets) {
         const std::string name(net.name);
         const Training training{.task = translation(settings, corpus, name),
@@ -165,15 +163,13 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace seq2seq_parts
 
-Experiment seq2seq_experiment() {
-    using namespace seq2seq_parts;
+Experiment experiment() {
     return {
         "seq2seq",
         "Translation: an LSTM with attention, a Transformer and convolutions",
         "Does translation train as well in mixed precision, and what does the dynamic loss scale do?",
-        Chapter::language,
+        {Chapter::language, 5},
         {integer_setting("steps", "training steps of each net", 110, 1000, 2, 1000000).smoke(8),
          integer_setting("batch", "sentence pairs a step", 24, 32, 1, 4096),
          integer_setting("hidden", "width of the nets", 32, 64, 2, 1024).smoke(8),
@@ -201,4 +197,4 @@ Experiment seq2seq_experiment() {
           RunSize::quick}}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::seq2seq_experiment

@@ -13,8 +13,7 @@
 #include "experiments/training/figures.hpp"
 #include "experiments/training/parity.hpp"
 
-namespace ulp {
-namespace speech_parts {
+namespace ulp::speech_experiment {
 namespace {
 
 using sources::cite;
@@ -214,8 +213,11 @@ Figure figure_by_bits(const Comparison& runs, std::size_t score, const Quantity&
     with.add(fewest, spread(masters_fewest));
     Bars without("without masters");
     for (std::size_t i = 0; i < std::size(fraction_bits); ++i) without.add(fraction_bits[i], spread(bare + i));
-    with.move_into(figure);
-    without.move_into(figure);
+    for (auto* bars : {&with, &without}) {
+        const int colour = bars == &with ? 1 : 2;
+        bars->move_into(figure, {.mark = Mark::linespoints, .colour = colour, .size = 1.3});
+        figure.looks.back() = {.mark = Mark::ranges, .colour = colour, .width = 5, .title = ""};
+    }
     const Spread reference = spread(fp32);
     figure.caption = fmt::format("Marks: median of {}; lines, where longer than a mark: minimum to maximum. {}.",
                                  counted(runs.runs.front().size(), "seed"),
@@ -228,8 +230,12 @@ Figure figure_by_bits(const Comparison& runs, std::size_t score, const Quantity&
     }
     figure.meaning += fmt::format(" fp32 {:.1f} %.", reference.middle);
     figure.series.push_back({"fp32", formats::fp64, {{0, reference.least}, {0, reference.largest}}});
-    figure.plot = "speech_bits";
-    figure.axes = {.y = text.name};
+    figure.looks.push_back({.mark = Mark::none});
+    figure.axes = {{.label = "fraction bits of the weights (fp16: 10)", .from = 10.4, .to = 2.6, .step = 1.0},
+                   {.label = text.name, .from = 0.0, .room = 0.1}};
+    if (reference.width() > 0) {
+        figure.guides = {{.bottom = reference.least, .top = reference.largest, .strength = 0.25}};
+    }
     return figure;
 }
 
@@ -260,7 +266,7 @@ void run(const RunContext& context, Result& result) {
     Figure losses = figure_of_losses(
         shown, 5, "loss", "Small Deep Speech 2: loss of connectionist temporal classification", true,
         "fp16 has 10 fraction bits. With fewer the weights lie further apart, as they do beside smaller updates.");
-    losses.axes.y_top = 50;
+    losses.axes.y.to = 50;
     result.figure(std::move(losses));
     result.figure(figure_by_bits(
         runs, errors, {"errors per phoneme, %", "%", 100, 1}, "errors",
@@ -272,15 +278,13 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace speech_parts
 
-Experiment speech_experiment() {
-    using namespace speech_parts;
+Experiment experiment() {
     return {
         "speech",
         "Speech recognition with and without master weights",
         "Does a small Deep Speech 2 transcribe as well in mixed precision, and when does it need fp32 masters?",
-        Chapter::language,
+        {Chapter::language, 6},
         {integer_setting("steps", "training steps", 120, 800, 2, 1000000).smoke(40),
          integer_setting("batch", "utterances a step", 8, 16, 1, 4096),
          integer_setting("channels", "of the convolution", 8, 8, 1, 256),
@@ -307,4 +311,4 @@ Experiment speech_experiment() {
                {"fine_tuned_digits", "fine_tuned_text", "decayed_rate"}}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::speech_experiment

@@ -11,8 +11,7 @@
 #include "experiments/training/figures.hpp"
 #include "experiments/training/tasks.hpp"
 
-namespace ulp {
-namespace step_protocol_parts {
+namespace ulp::step_protocol_experiment {
 namespace {
 
 using sources::cite;
@@ -194,15 +193,13 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace step_protocol_parts
 
-Experiment step_protocol_experiment() {
-    using namespace step_protocol_parts;
+Experiment experiment() {
     return {
         "step_protocol",
         "Around the mixed-precision step: clipping, skips, saving",
         "Where does clipping belong, what counts as an iteration, and what must a checkpoint hold?",
-        Chapter::remedies,
+        {Chapter::remedies, 9},
         {integer_setting("steps", "training steps", 150, 600, 4, 1000000).smoke(24),
          integer_setting("batch", "images per step", 32, 64, 1, 4096),
          integer_setting("train_images", "generated digits to train on", 2000, 10000, 1, 1000000).smoke(200),
@@ -220,4 +217,4 @@ Experiment step_protocol_experiment() {
          {{}, {"control=save_all"}, {"without_masters", "without_scale"}}}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::step_protocol_experiment

@@ -10,8 +10,7 @@
 #include "softfloat/functions/cr.hpp"
 #include "softfloat/text.hpp"
 
-namespace ulp {
-namespace swamping_parts {
+namespace ulp::swamping_experiment {
 namespace {
 
 using sources::cite;
@@ -179,6 +178,14 @@ void figure_updates_lost(const RunContext& context, Result& result) {
         "Updates of 2^{:g} of their parameter, less than the published bound of 2^-11: fp16 loses {:.0f} % of them.",
         below.x, 100 * below.y);
     figure.series = {std::move(half), std::move(brain)};
+    figure.axes = {{.label = "size of the update relative to the parameter",
+                    .numbers = Numbers::powers,
+                    .from = -14.0,
+                    .to = -6.0,
+                    .step = 1.0},
+                   percent_axis("share of updates that change nothing")};
+    figure.looks = {{.mark = Mark::linespoints}};
+    figure.guides = {upright(-11, "the published rule: lost left of this line")};
     result.figure(std::move(figure));
 }
 
@@ -207,6 +214,10 @@ void figure_small_updates(const RunContext& context, Result& result) {
     figure.meaning = fmt::format("Exactly {:g} from 1 and {:g} from 0 at last. Here:", 1 + sum, sum);
     for (const Series& series : figure.series) {
         figure.meaning += fmt::format(" {} {:.8g},", series.name, series.points.back().y);
+    }
+    figure.axes = {{.label = "updates", .from = 0.0}, {.label = "parameter", .from = 0.0, .to = 2.1}};
+    for (int i = 0; i < 6; ++i) {
+        figure.looks.push_back({.colour = i % 3 + 1, .width = i % 3 == 1 ? 6.0 : 3.0, .dash = i < 3 ? 1 : 2});
     }
     result.figure(std::move(figure));
 }
@@ -242,6 +253,21 @@ void figure_block(const std::vector<MatrixUnit>& units, Result& result) {
             figure.series.push_back(std::move(series));
         }
     }
+    figure.axes = {{.label = "exponent of the products, c = 1", .numbers = Numbers::powers, .step = 2.0},
+                   {.label = "share of their sum that is kept",
+                    .numbers = Numbers::percent,
+                    .from = 0.0,
+                    .to = 145.0,
+                    .step = 20.0}};
+    for (std::size_t i = 0; i < figure.series.size(); ++i) {
+        const std::size_t unit = i % units.size();
+        figure.looks.push_back({.mark = Mark::linespoints,
+                                .width = std::max(1.0, 6.4 - 1.6 * static_cast<double>(unit)),
+                                .title = units[unit].name,
+                                .panel = i < units.size() ? 0 : 1});
+    }
+    figure.panels = {{"fp32 accumulator", -28.5, -15.5}, {"fp16 accumulator", -18.5, -5.5}};
+    figure.key = Key::bottom_right;
     result.figure(std::move(figure));
 }
 
@@ -261,14 +287,12 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace swamping_parts
 
-Experiment swamping_experiment() {
-    using namespace swamping_parts;
+Experiment experiment() {
     return {"swamping",
             "Swamping: small numbers added to large ones",
             "When does an update change a parameter, and when does a product change a sum?",
-            Chapter::swamping,
+            {Chapter::swamping, 1},
             {integer_setting("samples", "random additions for each ratio", 20000, 1000000, 100, 100000000).smoke(100),
              integer_setting("updates", "updates of 0.0001 in the figure", 10000, 10000, 100, 1000000), wide_control()},
             run,
@@ -282,4 +306,4 @@ Experiment swamping_experiment() {
                    {"batch_statistics", "weight_averages", "decayed_rate"}}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::swamping_experiment

@@ -11,8 +11,7 @@
 #include "experiments/framework/sources.hpp"
 #include "experiments/training/figures.hpp"
 
-namespace ulp {
-namespace tacotron_parts {
+namespace ulp::tacotron_experiment {
 namespace {
 
 using sources::cite;
@@ -161,6 +160,7 @@ Figure figure_of_attention(const SpeechBatch& unseen, const std::vector<std::pai
     }
     const Attention even(nets.front().second.size(), 1.0 / spoken);
     figure.meaning += fmt::format(" spread evenly {:.1f} %.", 100 * on_diagonal(unseen, even));
+    figure.plot = "attention";
     figure.variables = {{"phonemes", static_cast<double>(spoken)},
                         {"steps", static_cast<double>(unseen.lengths.front())}};
     return figure;
@@ -211,14 +211,12 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace tacotron_parts
 
-Experiment tacotron_experiment() {
-    using namespace tacotron_parts;
+Experiment experiment() {
     return {"tacotron",
             "Speech from phonemes: attention that becomes diagonal",
             "Does the attention of a toy Tacotron become diagonal in mixed precision too?",
-            Chapter::language,
+            {Chapter::language, 9},
             {integer_setting("steps", "training steps", 150, 1500, 2, 1000000).smoke(50),
              integer_setting("batch", "utterances a step", 8, 16, 1, 4096),
              integer_setting("hidden", "width of the net", 32, 64, 2, 1024),
@@ -234,4 +232,4 @@ Experiment tacotron_experiment() {
              {{"seeds=2"}, {"control=scale_2^-16"}, {"diagonal_mixed", "attention", "unseen"}, RunSize::quick}}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::tacotron_experiment

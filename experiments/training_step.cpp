@@ -16,8 +16,7 @@
 #include "softfloat/float.hpp"
 #include "softfloat/format_names.hpp"
 
-namespace ulp {
-namespace training_step_parts {
+namespace ulp::training_step_experiment {
 namespace {
 
 using sources::cite;
@@ -213,9 +212,11 @@ void show_scale_squared(const RunContext& context, Result& result) {
     add("multiplied as printed", printed);
     add("divided", mended);
     const std::vector<Point>& drawn = figure.series.front().points;
-    figure.variables = {{"ended", drawn.size() < printed.size() ? 1.0 : 0.0},
-                        {"last_step", drawn.empty() ? 0 : drawn.back().x},
-                        {"last_loss", drawn.empty() ? 1 : drawn.back().y}};
+    figure.axes = {{.label = "step"}, {.label = "loss", .log_base = 10}};
+    figure.looks = {{.mark = Mark::linespoints, .colour = 2}, {.mark = Mark::linespoints, .colour = 1}};
+    if (!drawn.empty() && drawn.size() < printed.size()) {
+        figure.notes = {{drawn.back().x, drawn.back().y, "then not finite"}};
+    }
     result.figure(std::move(figure));
 }
 
@@ -337,6 +338,21 @@ void figure_steps(const RunContext& context, Result& result) {
         "In fp16, scaled, the gradients lie between {:.2g} and {:.2g}; in fp32, divided by the scale, between {:.2g} "
         "and {:.2g}. The updates are {:g} times that, in fp32.",
         least, largest, least / scale, largest / scale, rate);
+    figure.axes = {{.from = 4.6,
+                    .to = 9.4,
+                    .names = {{5, "5: backward in fp16"},
+                              {6, "6: copied to fp32"},
+                              {7, "7: divided by 128"},
+                              {8, "8: clipped"},
+                              {9, "9: update (rate 0.1)"}}},
+                   power_axis("magnitude of the gradients", 2)};
+    figure.axes.y.from = 0x1p-30;
+    figure.axes.y.to = 0x1p6;
+    figure.looks = {{.mark = Mark::linespoints, .size = 1.6}};
+    figure.looks.push_back({.mark = Mark::linespoints, .size = 1.6, .title = "smallest that is not 0"});
+    figure.guides = {
+        {.left = 4.6, .right = 5.5, .bottom = 0x1p-25, .top = 0x1p-14, .text = "subnormal in fp16", .strength = 0.25},
+        {.left = 4.6, .right = 5.5, .top = 0x1p-25, .text = "lost in fp16", .strength = 0.6}};
     result.figure(std::move(figure));
 }
 
@@ -352,15 +368,13 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace training_step_parts
 
-Experiment training_step_experiment() {
-    using namespace training_step_parts;
+Experiment experiment() {
     return {
         "training_step",
         "The training step: eleven steps, two variants, three misprints",
         "What happens to the numbers in one mixed-precision step, and where do the sources get it wrong?",
-        Chapter::remedies,
+        {Chapter::remedies, 8},
         {control_setting("wide puts fp32 in the place of the 16-bit formats, unscaled leaves the loss scale out, "
                          "fp16_masters rounds the masters of the steps written out, fp16_loss_steps computes every "
                          "step of the loss in fp16, no_tanh leaves the activation out of the chain rule",
@@ -373,4 +387,4 @@ Experiment training_step_experiment() {
          {{}, {"control=no_tanh"}, {"chain_rule"}}}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::training_step_experiment

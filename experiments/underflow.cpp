@@ -11,8 +11,7 @@
 #include "softfloat/format_names.hpp"
 #include "softfloat/functions/cr.hpp"
 
-namespace ulp {
-namespace underflow_parts {
+namespace ulp::underflow_experiment {
 namespace {
 
 using sources::cite;
@@ -172,6 +171,17 @@ void figure_threshold(Result& result) {
         "fp16 keeps what is more than 2^{:.4g}, not only what is 2^-24 or more; flushing subnormals, what is more than "
         "2^{:.4g}.",
         largest_lost(gradual<fp16>), largest_lost(flushing<fp16>));
+    figure.axes = {power_axis("number", 2), power_axis("stored in fp16", 2)};
+    figure.axes.x.from = 0x1p-26 / 1.4;
+    figure.axes.y.from = 0x1p-26;
+    figure.axes.x.to = figure.axes.y.to = 0x1p-12;
+    figure.axes.y.step = 4;
+    figure.looks = {
+        {.mark = Mark::points, .point = 7, .size = 0.7, .title = "gradual underflow", .beyond = 0x1p-26 * 1.4},
+        {.mark = Mark::points, .point = 7, .size = 0.4, .title = "flushed to zero", .beyond = 0x1p-26 * 1.2}};
+    figure.guides = {upright(0x1p-25, "half of the smallest number"), upright(0x1p-14, "smallest normal number")};
+    figure.guides.back().opposite = true;
+    figure.notes = {{0x1p-22, 0x1p-26 * 1.2, "crosses: stored as 0"}};
     result.figure(std::move(figure));
 }
 
@@ -189,6 +199,9 @@ void figure_survival(const RunContext& context, const std::vector<float>& gradie
         figure.series.push_back({storage.name, formats::fp64, {{0, share[0]}, {1, share[1]}, {2, share[2]}}});
         figure.meaning += fmt::format(" {} {:.1f} % and {:.1f} %,", storage.name, 100 * share[1], 100 * share[2]);
     }
+    figure.axes = {named_axis({"normal", "subnormal", "lost: zero"}), percent_axis("share of the gradients")};
+    figure.axes.y.to = 107;
+    draw_bars(figure);
     result.figure(std::move(figure));
 }
 
@@ -216,6 +229,9 @@ void figure_loss_scale(const RunContext& context, const std::vector<float>& grad
         "infinity is {}.",
         first(lost, few), first(flushed, few), first(infinite, [](double share) { return share > 0; }));
     figure.series = {std::move(lost), std::move(subnormal), std::move(infinite), std::move(flushed)};
+    figure.axes = {{.label = "loss scale", .numbers = Numbers::powers, .from = -0.5, .to = 32.5, .step = 4.0},
+                   percent_axis("share of the gradients")};
+    figure.looks = {{.mark = Mark::linespoints}};
     result.figure(std::move(figure));
 }
 
@@ -232,14 +248,12 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace underflow_parts
 
-Experiment underflow_experiment() {
-    using namespace underflow_parts;
+Experiment experiment() {
     return {"underflow",
             "Underflow: gradients too small for the format",
             "Which gradients are lost in each format, and which does a loss scale recover?",
-            Chapter::underflow,
+            {Chapter::underflow, 1},
             {integer_setting("samples", "random gradients", 100000, 1000000, 1000, 100000000).smoke(1000),
              real_setting("median_exponent", "exponent of the median gradient", -20, -20, -60, 0),
              real_setting("spread", "standard deviation of the exponents", 4, 4, 0.1, 20),
@@ -257,4 +271,4 @@ Experiment underflow_experiment() {
             no_product};
 }
 
-}  // namespace ulp
+}  // namespace ulp::underflow_experiment

@@ -9,8 +9,7 @@
 #include "experiments/framework/sources.hpp"
 #include "experiments/training/figures.hpp"
 
-namespace ulp {
-namespace wav2letter_parts {
+namespace ulp::wav2letter_experiment {
 namespace {
 
 using sources::cite;
@@ -141,14 +140,12 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace wav2letter_parts
 
-Experiment wav2letter_experiment() {
-    using namespace wav2letter_parts;
+Experiment experiment() {
     return {"wav2letter",
             "Speech recognition by convolutions alone",
             "Does a small wav2letter transcribe as well in mixed precision?",
-            Chapter::language,
+            {Chapter::language, 7},
             {integer_setting("steps", "training steps", 450, 1500, 2, 1000000).smoke(2),
              integer_setting("batch", "utterances per step", 8, 16, 1, 4096).smoke(2),
              integer_setting("channels", "of the convolutions", 24, 48, 1, 1024).smoke(8),
@@ -165,4 +162,4 @@ Experiment wav2letter_experiment() {
              {{}, {"learning_rate=0"}, {"learns", "parity_2"}, RunSize::quick}}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::wav2letter_experiment

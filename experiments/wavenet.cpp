@@ -11,8 +11,7 @@
 #include "experiments/framework/sources.hpp"
 #include "experiments/training/figures.hpp"
 
-namespace ulp {
-namespace wavenet_parts {
+namespace ulp::wavenet_experiment {
 namespace {
 
 using sources::cite;
@@ -183,6 +182,8 @@ Figure figure_of_distances(const std::vector<std::pair<std::string, std::vector<
         figure.meaning += fmt::format(" {} {:.4f},", name, mean_of(values));
         figure.series.push_back(std::move(series));
     }
+    figure.axes = {step_axis(), {.label = "distance of the losses", .log_base = 10, .room = 0.1}};
+    figure.looks = {{.width = 3}};
     return figure;
 }
 
@@ -250,15 +251,13 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace wavenet_parts
 
-Experiment wavenet_experiment() {
-    using namespace wavenet_parts;
+Experiment experiment() {
     return {
         "wavenet",
         "WaveNet: loss curves that overlap",
         "Does the loss of a WaveNet in mixed precision follow the one in fp32?",
-        Chapter::language,
+        {Chapter::language, 8},
         {integer_setting("steps", "training steps", 80, 1000, 2, 1000000).smoke(24),
          integer_setting("batch", "clips a step", 2, 4, 1, 4096),
          integer_setting("clip_samples", "of a clip", 128, 256, 16, 100000),
@@ -280,4 +279,4 @@ Experiment wavenet_experiment() {
             {"coordinate_net", "big_lstm"}}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::wavenet_experiment

@@ -8,9 +8,9 @@
 namespace ulp {
 namespace {
 
-constexpr Index classes = 1 + 5;        // the ground and five shapes
-constexpr Index numbers = classes + 4;  // of an anchor: scores, and where the box's sides lie
-constexpr Index cell = 4;               // pixels a side
+constexpr Index scored_classes = 1 + 5;               // the ground and five shapes
+constexpr Index anchor_numbers = scored_classes + 4;  // of an anchor: scores, and where the box's sides lie
+constexpr Index cell = 4;                             // pixels a side
 /// Sides of the anchors of a cell, as shares of the image's.
 constexpr std::array<double, 2> anchor_sizes = {0.5, 0.75};
 
@@ -69,20 +69,20 @@ Detector::Detector(Model& model, Index channels)
     : conv1(model, "conv1", 3, channels, 3, {.stride = 2, .padding = 1}),
       conv2(model, "conv2", channels, 2 * channels, 3, {.stride = 2, .padding = 1}),
       conv3(model, "conv3", 2 * channels, 2 * channels, 3, {.padding = 1}),
-      head(model, "head", 2 * channels, static_cast<Index>(anchor_sizes.size()) * numbers, 3, {.padding = 1}) {}
+      head(model, "head", 2 * channels, static_cast<Index>(anchor_sizes.size()) * anchor_numbers, 3, {.padding = 1}) {}
 
 Var Detector::operator()(Var x) const {
     x = relu(conv3(relu(conv2(relu(conv1(x))))));
     // Convolutions as they start make numbers smaller; the head takes them at the size of the pixels.
     x = permute(head(scaled(x, 4)), {0, 2, 3, 1});
-    return reshape(x, {x.value().size() / numbers, numbers});
+    return reshape(x, {x.value().size() / anchor_numbers, anchor_numbers});
 }
 
 Var detection_loss(Var said, const Targets& targets, double weight) {
     const auto rows = static_cast<double>(targets.labels.size());
     const auto matched = static_cast<Index>(targets.matched.size());
-    const Var scores = cross_entropy(slice(said, 1, 0, classes), targets.labels);
-    const Var sides = embedding(slice(said, 1, classes, 4), targets.matched, {matched});
+    const Var scores = cross_entropy(slice(said, 1, 0, scored_classes), targets.labels);
+    const Var sides = embedding(slice(said, 1, scored_classes, 4), targets.matched, {matched});
     const Var errors = mse(sides, Tensor({matched, 4}, targets.offsets));
     const Var named = scaled(scores, rows / static_cast<double>(matched));
     const Var placed = scaled(errors, 4);
@@ -98,16 +98,16 @@ std::vector<Detection> detections_of(Evaluation& evaluation, const Detector& net
     for (const Index image : which) {
         std::vector<Detection> found;
         for (const Area& anchor : scenery.anchors) {
-            const float top = *std::max_element(row, row + classes);
-            std::array<float, classes> p{};
+            const float top = *std::max_element(row, row + scored_classes);
+            std::array<float, scored_classes> p{};
             float sum = 0;
             for (std::size_t c = 0; c < p.size(); ++c) sum += p[c] = step::exp(row[c] - top);
             for (std::size_t c = 1; c < p.size(); ++c) {
                 const double score = static_cast<double>(p[c]) / static_cast<double>(sum);
                 if (score >= 0.02)
-                    found.push_back({image, static_cast<int>(c) - 1, score, moved(anchor, row + classes)});
+                    found.push_back({image, static_cast<int>(c) - 1, score, moved(anchor, row + scored_classes)});
             }
-            row += numbers;
+            row += anchor_numbers;
         }
         found = without_duplicates(std::move(found), 0.45);
         all.insert(all.end(), found.begin(), found.end());

@@ -34,7 +34,7 @@ void print_json(const std::vector<const Experiment*>& chosen) {
         list.push_back({{"name", experiment->name},
                         {"title", experiment->title},
                         {"question", experiment->question},
-                        {"chapter", chapter_name(experiment->chapter)},
+                        {"chapter", chapter_name(experiment->place.chapter)},
                         {"origin", experiment->effect ? origin_text(*experiment->effect) : ""},
                         {"settings", settings_json(*experiment)}});
     }

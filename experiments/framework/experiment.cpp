@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #include "softfloat/errors.hpp"
 
@@ -61,8 +62,8 @@ Chapter chapter_by_name(std::string_view name) {
 }
 
 std::vector<Experiment> in_order_of_argument(std::vector<Experiment> experiments) {
-    std::stable_sort(experiments.begin(), experiments.end(),
-                     [](const Experiment& a, const Experiment& b) { return a.chapter < b.chapter; });
+    const auto place = [](const Experiment& e) { return std::tuple(e.place.chapter, e.place.number, e.name); };
+    std::ranges::sort(experiments, {}, place);
     return experiments;
 }
 

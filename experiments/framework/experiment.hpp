@@ -1,9 +1,6 @@
-// An experiment: one question, one file, experiments/<name>.cpp, and one line in experiments/CMakeLists.txt:
-//
-//     ulplab_experiment(overflow)
-//
-// The file defines `Experiment overflow_experiment()`. That gives `ulplab run overflow`, the program `overflow`, its
-// --help, its records, and its place in the report.
+// An experiment: one question, one file, experiments/<name>.cpp, which defines it as `experiment()` in a namespace of
+// its own, ulp::overflow_experiment (sources are compiled together). That gives `ulplab run overflow`, the program
+// `overflow`, its --help, its records, and its place in the report.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +22,11 @@ std::string_view chapter_name(Chapter chapter);
 std::string_view chapter_text(Chapter chapter);
 /// Throws DataError for a name that is none.
 Chapter chapter_by_name(std::string_view name);
+/// In the report: experiments of a chapter stand in the order of their numbers, those of one number by name.
+struct Place {
+    Chapter chapter;
+    int number;
+};
 
 /// What a run is given.
 struct RunContext {
@@ -57,7 +59,7 @@ struct Experiment {
     std::string name;      // [a-z0-9_]+
     std::string title;     // for people
     std::string question;  // one sentence with a question mark
-    Chapter chapter;
+    Place place;
     std::vector<Setting> settings;
     /// Computes everything; the same result, bit for bit, for the same context on every machine.
     void (*run)(const RunContext& context, Result& result);
@@ -74,7 +76,7 @@ inline const std::string fp32_alone = "it trains in fp32 alone, of which matrix 
 /// The controls that name a claim by its whole id, as the settings that switch its effect off: "control=wide".
 std::vector<std::string> controls_of(std::string_view claim_id);
 
-/// Chapter by chapter; within a chapter in the order given.
+/// By their places.
 std::vector<Experiment> in_order_of_argument(std::vector<Experiment> experiments);
 
 /// All experiments in the order of the report.

@@ -94,8 +94,9 @@ std::string origin_html(const std::string& name, const Results& reported) {
     std::string links;
     for (const Experiment* other : counterparts_of(*experiment)) {
         if (std::ranges::find(reported, other->name, &StoredResult::experiment) == reported.end()) continue;
-        links += fmt::format("{}<a href=\"{}#{}\">{}</a>", links.empty() ? "" : "; ",
-                             escaped(chapter_page(chapter_name(other->chapter))), other->name, escaped(other->title));
+        links +=
+            fmt::format("{}<a href=\"{}#{}\">{}</a>", links.empty() ? "" : "; ",
+                        escaped(chapter_page(chapter_name(other->place.chapter))), other->name, escaped(other->title));
     }
     const char* relation =
         experiment->effect->inserted.empty() ? "The same with something inserted" : "The same by nature";

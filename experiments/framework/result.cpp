@@ -8,12 +8,6 @@
 
 namespace ulp {
 
-std::string first_x(const Series& series, const std::function<bool(double)>& is, const std::string& before,
-                    const std::string& none) {
-    const auto found = std::ranges::find_if(series.points, [&](const Point& point) { return is(point.y); });
-    return found == series.points.end() ? none : before + fmt::format("{:g}", found->x);
-}
-
 void Result::judge(ClaimKind kind, std::string_view id, std::string_view source, std::string_view statement,
                    Check check, Verdict agrees) {
     // In the order of Outcome.

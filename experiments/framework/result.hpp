@@ -1,65 +1,15 @@
 // What an experiment finds: claims, figures with their data, and the evidence behind the hardware models it used.
 #pragma once
 
-#include <concepts>
 #include <cstdint>
-#include <functional>
-#include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "experiments/framework/claim.hpp"
-#include "experiments/framework/values.hpp"
+#include "experiments/framework/figure.hpp"
 
 namespace ulp {
-
-struct Point {
-    double x;
-    double y;
-};
-
-/// One curve or set of bars. The values of y lie on the format's grid; its bits are recorded in that format.
-struct Series {
-    std::string name;
-    FloatFormat format = formats::fp64;
-    std::vector<Point> points{};
-};
-/// y at the whole numbers from `first` to `last`, `distance` apart.
-template <std::integral Whole, class Y>
-Series curve(std::string name, Whole first, Whole last, const Y& y, Whole distance = 1) {
-    Series series{std::move(name)};
-    for (Whole x = first; x <= last; x += distance) series.points.push_back({static_cast<double>(x), y(x)});
-    return series;
-}
-/// The x of the first point whose y is such, after `before`: "2^-24"; `none` where no y is.
-std::string first_x(const Series& series, const std::function<bool(double)>& is, const std::string& before = "",
-                    const std::string& none = "none");
-
-/// What a template is told beside the data.
-struct Axes {
-    std::string x{}, y{};           // labels
-    int log_base = 0;               // of y; 0: linear
-    bool powers = false;            // y's marks are labelled as powers of the base
-    std::optional<double> y_top{};  // y's upper end
-};
-/// A number or a text that a template reads by its name, [a-z][a-z0-9_]*.
-using PlotVariable = std::pair<std::string, std::variant<double, std::string>>;
-
-struct Figure {
-    std::string name;      // file name without ending; the template is plots/<experiment>_<name>.gp
-    std::string title;     // one line, on the figure
-    std::string caption;   // one or two lines below it: setting, units, what the lines are
-    std::string meaning;   // for the report: what to see
-    std::string evidence;  // for the report: what stands behind the hardware's arithmetic; empty: no hardware model
-    std::vector<Series> series{};
-    std::string plot{};  // the template plots/<plot>.gp, where several figures share one
-    Axes axes{};
-    std::vector<PlotVariable> variables{};
-    int frames = 0;          // of a moving drawing (results/animation.hpp); 0: it stands still
-    std::string headline{};  // a sentence for the report's opening page; empty: the figure is not shown there
-};
 
 /// A file or generated data set that went into the result.
 struct Input {

@@ -14,8 +14,7 @@
 #include "experiments/training/tasks.hpp"
 #include "softfloat/round.hpp"
 
-namespace ulp {
-namespace adam_eps_parts {
+namespace ulp::adam_eps_experiment {
 namespace {
 
 using sources::cite;
@@ -202,9 +201,7 @@ void figure_histogram(const Study& study, Result& result) {
                     100 * first.histogram.share(first.histogram.lost_in_fp16()), 100 * v.share(v.lost_in_fp16())),
         "",
         {first.histogram.series("gradient"), v.series("second moment")}};
-    figure.plot = "binades";
-    figure.axes = {.x = "binade", .y = "share of the weights"};
-    figure.variables = {{"first_binade", -48.0}, {"last_binade", 4.0}};
+    draw_binades(figure, binade_axis(-48, 4, "binade"), "share of the weights");
     result.figure(std::move(figure));
 }
 
@@ -228,15 +225,13 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace adam_eps_parts
 
-Experiment adam_eps_experiment() {
-    using namespace adam_eps_parts;
+Experiment experiment() {
     return {
         "adam_eps",
         "Adam in fp16: the default eps is 0",
         "Which eps does Adam need throughout in fp16, and do fp32's gradients predict it?",
-        Chapter::underflow,
+        {Chapter::underflow, 6},
         {integer_setting("steps", "training steps", 100, 1000, 2, 1000000).smoke(10),
          integer_setting("batch", "images a step", 64, 64, 1, 4096).smoke(16),
          integer_setting("hidden", "width of the hidden layer", 32, 64, 1, 4096).smoke(16),
@@ -258,4 +253,4 @@ Experiment adam_eps_experiment() {
         Effect{"eps_1e5"}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::adam_eps_experiment

@@ -18,8 +18,7 @@
 #include "experiments/training/parity.hpp"
 #include "experiments/training/tasks.hpp"
 
-namespace ulp {
-namespace attention_parts {
+namespace ulp::attention_experiment {
 namespace {
 
 using sources::cite;
@@ -245,7 +244,12 @@ void figure_growth(const RunContext& context, const Comparison& runs, Result& re
         std::vector<double> finite = products_of(runs, way, 0).largest;
         finite.erase(std::ranges::find_if(finite, [](double x) { return std::isinf(x); }), finite.end());
         figure.series.push_back({runs.arithmetics[way].name, formats::fp64, points_of(finite)});
+        figure.looks.push_back({.mark = finite.size() == 1 ? Mark::points : Mark::lines,
+                                .width = way == way_fp32 ? 4.0 : 2.5,
+                                .size = 0.9});
     }
+    figure.axes = {step_axis(), power_axis("largest product", 2, 0.1)};
+    figure.guides = {{.bottom = beyond_fp16, .text = "infinite in fp16"}};
     result.figure(std::move(figure));
 }
 
@@ -265,6 +269,9 @@ void figure_histogram(const Comparison& runs, Result& result) {
             figure.series.back().points.push_back({static_cast<double>(bin), histogram->share(count)});
         }
     }
+    figure.axes = {binade_axis(0, 20, "binade of the product"), share_axis("share of the products", 0.2)};
+    figure.looks = {{.mark = Mark::histogram}};
+    figure.guides = {fp16_overflow()};
     result.figure(std::move(figure));
 }
 
@@ -284,15 +291,13 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace attention_parts
 
-Experiment attention_experiment() {
-    using namespace attention_parts;
+Experiment experiment() {
     return {
         "attention",
         "Attention whose logits leave fp16 as it trains",
         "When does the product of queries and keys leave fp16, and does it help to scale the queries first?",
-        Chapter::overflow,
+        {Chapter::overflow, 5},
         {integer_setting("steps", "training steps", 64, 240, 2, 1000000).smoke(4),
          integer_setting("batch", "images per step", 16, 32, 1, 4096).smoke(4),
          integer_setting("side", "pixels a side of generated digits: as many tokens", 8, 14, 8, 64),
@@ -313,4 +318,4 @@ Experiment attention_experiment() {
         Effect{"product_first"}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::attention_experiment

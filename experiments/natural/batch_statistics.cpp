@@ -9,8 +9,7 @@
 #include "experiments/training/figures.hpp"
 #include "experiments/training/parity.hpp"
 
-namespace ulp {
-namespace batch_statistics_parts {
+namespace ulp::batch_statistics_experiment {
 namespace {
 
 using sources::cite;
@@ -111,7 +110,8 @@ void figure_variance(const Comparison& runs, Result& result) {
                   .caption = "Mean over the channels, first seed; it starts at 1.",
                   .meaning = "After the last step:",
                   .evidence = "",
-                  .plot = "running_variance"};
+                  .axes = {step_axis(), {.label = "running variance", .from = 0.0, .to = 1.05}},
+                  .looks = {{.width = 4}, {.width = 3}, {}}};
     for (std::size_t arm = 0; arm < runs.runs.size(); ++arm) {
         const std::vector<double>& means = runs.runs[arm].front().kept<VarianceWatch>().means_of_steps;
         std::vector<Point> points = window_means(means, std::max<std::size_t>(1, means.size() / 200));
@@ -136,19 +136,21 @@ void figure_pushes(const Comparison& runs, double momentum, Result& result) {
         }
     }
     for (const auto& [bin, count] : bins) series.points.push_back({static_cast<double>(bin), count / channels});
-    result.figure({.name = "updates",
-                   .title = "Batch normalisation: the largest push of a running variance",
-                   .caption = "Momentum times the largest variance of a batch, by channel, in fp32, in ulps of 1 in "
-                              "bf16. Left of the line: less than half an ulp.",
-                   .meaning = fmt::format(
-                       "{:.0f} % of the channels lie left of the line: they never move a running variance of 1 in bf16 "
-                       "where 1 minus the momentum, {:g}, is 1 in it; it is {:g}.",
-                       100 * left / channels, 1 - momentum, round_to(formats::bf16, static_cast<float>(1 - momentum))),
-                   .evidence = "",
-                   .series = {series},
-                   .plot = "update_sizes",
-                   .axes = {.x = "largest push in ulps of 1 in bf16", .y = "share of the channels"},
-                   .variables = {{"bf16_alone", 1.0}}});
+    result.figure(
+        {.name = "updates",
+         .title = "Batch normalisation: the largest push of a running variance",
+         .caption = "Momentum times the largest variance of a batch, by channel, in fp32, in ulps of 1 in "
+                    "bf16. Left of the line: less than half an ulp.",
+         .meaning = fmt::format(
+             "{:.0f} % of the channels lie left of the line: they never move a running variance of 1 in bf16 "
+             "where 1 minus the momentum, {:g}, is 1 in it; it is {:g}.",
+             100 * left / channels, 1 - momentum, round_to(formats::bf16, static_cast<float>(1 - momentum))),
+         .evidence = "",
+         .series = {series},
+         .axes = {binade_axis(-16, 9, "largest push in ulps of 1 in bf16"), share_axis("share of the channels")},
+         .looks = {{.mark = Mark::histogram}},
+         .guides = {upright(-1, "half an ulp in bf16")},
+         .key = Key::none});
 }
 
 void run(const RunContext& context, Result& result) {
@@ -187,14 +189,12 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace batch_statistics_parts
 
-Experiment batch_statistics_experiment() {
-    using namespace batch_statistics_parts;
+Experiment experiment() {
     return {"batch_statistics",
             "Batch normalisation whose running statistics stand still",
             "Do running statistics in 16 bits follow their batches, and would the training loss tell?",
-            Chapter::swamping,
+            {Chapter::swamping, 2},
             {integer_setting("steps", "training steps", 2000, 4000, 1, 1000000).smoke(60),
              integer_setting("seeds", "runs of each format", 5, 5, 1, 100).smoke(2),
              integer_setting("hidden", "width of the hidden layer", 32, 64, 2, 4096).smoke(16),
@@ -214,4 +214,4 @@ Experiment batch_statistics_experiment() {
             fp32_alone};
 }
 
-}  // namespace ulp
+}  // namespace ulp::batch_statistics_experiment

@@ -16,8 +16,7 @@
 #include "experiments/training/figures.hpp"
 #include "experiments/training/parity.hpp"
 
-namespace ulp {
-namespace big_lstm_parts {
+namespace ulp::big_lstm_experiment {
 namespace {
 
 using sources::cite;
@@ -304,9 +303,7 @@ void figure_layers(const RunContext& context, const Comparison& runs, Result& re
                                       100 * zeros_of(runs.runs[way_unscaled], layer), layer.substr(4),
                                       100 * zeros_of(runs.runs[way_128], layer));
     }
-    figure.plot = "binades";
-    figure.axes = {.x = "binade of the gradient", .y = "share"};
-    figure.variables = {{"first_binade", -44.0}, {"last_binade", -4.0}};
+    draw_binades(figure, binade_axis(-44, -4, "binade of the gradient"), "share");
     result.figure(std::move(figure));
 }
 
@@ -326,9 +323,7 @@ void figure_ranges(const Comparison& runs, Result& result) {
         "",
         {lowest.series("data in the lowest layer"), highest.series("data in the highest layer"),
          last.weights.series("weights of all layers")}};
-    figure.plot = "binades";
-    figure.axes = {.x = "binade of the gradient", .y = "share"};
-    figure.variables = {{"first_binade", -44.0}, {"last_binade", 0.0}};
+    draw_binades(figure, binade_axis(-44, 0, "binade of the gradient"), "share");
     result.figure(std::move(figure));
 }
 
@@ -351,15 +346,13 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace big_lstm_parts
 
-Experiment big_lstm_experiment() {
-    using namespace big_lstm_parts;
+Experiment experiment() {
     return {
         "big_lstm",
         "Stacked LSTM layers need a loss scale: bigLSTM in small",
         "Do stacked LSTM layers fail in fp16 without a loss scale, and does 128 suffice?",
-        Chapter::underflow,
+        {Chapter::underflow, 4},
         {integer_setting("words", "of the language, a multiple of 16", 64, 64, 16, 65536).smoke(32),
          integer_setting("sequences", "per step", 64, 256, 1, 65536).smoke(8),
          integer_setting("length", "tokens of a sequence", 16, 16, 2, 1024).smoke(8),
@@ -385,4 +378,4 @@ Experiment big_lstm_experiment() {
         Effect{"unscaled"}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::big_lstm_experiment

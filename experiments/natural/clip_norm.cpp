@@ -19,8 +19,7 @@
 #include "experiments/training/parity.hpp"
 #include "softfloat/round.hpp"
 
-namespace ulp {
-namespace clip_norm_parts {
+namespace ulp::clip_norm_experiment {
 namespace {
 
 using natural::NumberedText;
@@ -186,6 +185,12 @@ std::vector<Training> trainings_of(const RunContext& context, const NumberedText
 const Norms& norms_of(const Comparison& runs, std::size_t way, std::size_t seed) {
     return runs.runs[way][seed].kept<Norms>();
 }
+/// Series: what was foretold of fp16, and what was read.
+void draw_parts(Figure& figure, Axis x) {
+    figure.axes = {std::move(x), {.label = "part of the norm", .numbers = Numbers::percent, .from = 0.0, .to = 110.0}};
+    figure.looks = {{.width = 4}, {.mark = Mark::points, .size = 1.3}};
+}
+
 /// Parts of the norm that were read, step by step.
 std::vector<double> parts(const std::vector<double>& read, const std::vector<double>& exact) {
     std::vector<double> all;
@@ -262,9 +267,7 @@ void claim_widths(const std::vector<Series>& widths, const std::string& evidence
                               100 * fp16.back().y, 100 * widths[2].points.back().y),
                   evidence,
                   widths};
-    figure.plot = "clip_norm_parts";
-    figure.axes = {.x = "weights", .y = "part of the norm"};
-    figure.variables = {{"steps", 0.0}};
+    draw_parts(figure, power_axis("weights", 2));
     result.figure(std::move(figure));
 }
 
@@ -319,9 +322,7 @@ void figure_norms(const RunContext& context, const Comparison& runs, Result& res
         runs.evidence,
         {series("foretold of fp16", parts(fp32.fp16, fp32.exact)), series("read in fp16", parts(fp16.read, fp16.exact)),
          series("read in bf16", parts(bf16.read, bf16.exact))}};
-    by_step.plot = "clip_norm_parts";
-    by_step.axes = {.x = "step", .y = "part of the norm"};
-    by_step.variables = {{"steps", 1.0}};
+    draw_parts(by_step, {.label = "step"});
     result.figure(std::move(by_step));
     const BinadeHistogram& squares = fp32.squares;
     Figure figure{
@@ -334,9 +335,7 @@ void figure_norms(const RunContext& context, const Comparison& runs, Result& res
                     100 * squares.share(squares.lost_in_fp16())),
         "",
         {squares.series("square of a gradient")}};
-    figure.plot = "binades";
-    figure.axes = {.x = "binade of the square", .y = "share"};
-    figure.variables = {{"first_binade", -48.0}, {"last_binade", 0.0}};
+    draw_binades(figure, binade_axis(-48, 0, "binade of the square"), "share");
     result.figure(std::move(figure));
 }
 
@@ -356,14 +355,12 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace clip_norm_parts
 
-Experiment clip_norm_experiment() {
-    using namespace clip_norm_parts;
+Experiment experiment() {
     return {"clip_norm",
             "The norm by which gradients are clipped, added up in fp16",
             "What does a gradient's norm read in fp16 before clipping, and does training tolerate it?",
-            Chapter::overflow,
+            {Chapter::overflow, 4},
             {integer_setting("steps", "training steps", 20, 100, 2, 1000000).smoke(2),
              integer_setting("cells", "of the LSTM, and numbers of a character", 32, 64, 1, 4096).smoke(8),
              integer_setting("widest", "cells of the widest LSTM whose first norm is read, a multiple of 8", 64, 256, 8,
@@ -387,4 +384,4 @@ Experiment clip_norm_experiment() {
             Effect{"scaled_norm"}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::clip_norm_experiment

@@ -19,8 +19,7 @@
 #include "experiments/training/parity.hpp"
 #include "softfloat/round.hpp"
 
-namespace ulp {
-namespace coordinate_net_parts {
+namespace ulp::coordinate_net_experiment {
 namespace {
 
 using sources::cite;
@@ -219,9 +218,7 @@ void figure_histogram(const Comparison& runs, Result& result) {
                     100 * unscaled.share(unscaled.zeros())),
         runs.evidence,
         {fp32.begin()->second.series("first step"), last.series("last step")}};
-    figure.plot = "binades";
-    figure.axes = {.x = "binade of the gradient", .y = "share of the pixels"};
-    figure.variables = {{"first_binade", -40.0}, {"last_binade", -12.0}};
+    draw_binades(figure, binade_axis(-40, -12, "binade of the gradient"), "share of the pixels");
     figure.headline = fmt::format(
         "A picture of {} pixels learnt in fp16: {:.0f} % of the pixels' gradients are 0 without a loss scale.",
         last.total(), 100 * unscaled.share(unscaled.zeros()));
@@ -246,9 +243,7 @@ void figure_shares(const Comparison& runs, Result& result) {
         "are counted. Of the gradients behind, which are sums over the lost ones, {:.1f} % are foretold and {:.1f} % "
         "counted: what is lost before them their own exponents do not know.",
         last(0), last(1), last(4), last(5));
-    figure.plot = "predicted_shares";
-    figure.axes = {.x = "step", .y = "share of the gradients"};
-    figure.variables = {{"pairs", 3.0}};
+    draw_predicted_shares(figure, "share of the gradients");
     result.figure(std::move(figure));
 }
 
@@ -272,15 +267,13 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace coordinate_net_parts
 
-Experiment coordinate_net_experiment() {
-    using namespace coordinate_net_parts;
+Experiment experiment() {
     return {
         "coordinate_net",
         "A picture as a net of coordinates: the mean over its pixels needs a loss scale",
         "Does an ordinary mean over a million pixels need a loss scale, and does fp32 predict it?",
-        Chapter::underflow,
+        {Chapter::underflow, 3},
         {integer_setting("side", "pixels of the picture's side", 1024, 1024, 16, 8192).smoke(64),
          integer_setting("steps", "training steps, each on all pixels", 200, 1000, 8, 1000000).smoke(16),
          integer_setting("hidden", "width of each coordinate's hidden layer", 32, 32, 1, 4096),
@@ -304,4 +297,4 @@ Experiment coordinate_net_experiment() {
         Effect{"unscaled"}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::coordinate_net_experiment

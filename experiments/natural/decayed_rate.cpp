@@ -7,8 +7,7 @@
 #include "experiments/natural/tuned_digits.hpp"
 #include "experiments/training/figures.hpp"
 
-namespace ulp {
-namespace decayed_rate_parts {
+namespace ulp::decayed_rate_experiment {
 namespace {
 
 void run(const RunContext& context, Result& result) {
@@ -40,15 +39,13 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace decayed_rate_parts
 
-Experiment decayed_rate_experiment() {
-    using namespace decayed_rate_parts;
+Experiment experiment() {
     return {"decayed_rate",
             "A learning rate that decays: when 16-bit weights come to rest",
             "Which share of a training's updates do 16-bit weights lose as the learning rate decays, and what does it "
             "cost?",
-            Chapter::remedies,
+            {Chapter::remedies, 4},
             {integer_setting("steps", "training steps", 2000, 3000, 1, 1000000).smoke(60),
              integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100).smoke(2),
              integer_setting("hidden", "width of the hidden layer", 32, 64, 2, 4096).smoke(16),
@@ -72,4 +69,4 @@ Experiment decayed_rate_experiment() {
             Effect{"bf16_nearest"}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::decayed_rate_experiment

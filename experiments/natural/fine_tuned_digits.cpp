@@ -7,8 +7,7 @@
 #include "experiments/natural/tuned_digits.hpp"
 #include "experiments/training/figures.hpp"
 
-namespace ulp {
-namespace fine_tuned_digits_parts {
+namespace ulp::fine_tuned_digits_experiment {
 namespace {
 
 using sources::cite;
@@ -54,15 +53,13 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace fine_tuned_digits_parts
 
-Experiment fine_tuned_digits_experiment() {
-    using namespace fine_tuned_digits_parts;
+Experiment experiment() {
     return {
         "fine_tuned_digits",
         "Fine-tuning a digit net: updates below half an ulp",
         "Does fine-tuning at a usual rate need master weights, and does fp32 alone predict it?",
-        Chapter::remedies,
+        {Chapter::remedies, 2},
         {integer_setting("first_steps", "training steps on plain digits", 300, 2000, 1, 1000000).smoke(60),
          integer_setting("steps", "steps of fine-tuning", 750, 1500, 1, 1000000).smoke(60),
          integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100).smoke(2),
@@ -84,4 +81,4 @@ Experiment fine_tuned_digits_experiment() {
         Effect{"bf16_nearest"}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::fine_tuned_digits_experiment

@@ -11,8 +11,7 @@
 #include "experiments/training/tasks.hpp"
 #include "softfloat/errors.hpp"
 
-namespace ulp {
-namespace fine_tuned_text_parts {
+namespace ulp::fine_tuned_text_experiment {
 namespace {
 
 using sources::cite;
@@ -150,15 +149,13 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace fine_tuned_text_parts
 
-Experiment fine_tuned_text_experiment() {
-    using namespace fine_tuned_text_parts;
+Experiment experiment() {
     return {
         "fine_tuned_text",
         "Fine-tuning a small GPT: updates below half an ulp",
         "How many nats does a language model lose that is fine-tuned in 16-bit weights at a usual rate?",
-        Chapter::remedies,
+        {Chapter::remedies, 3},
         {integer_setting("first_steps", "training steps on the text as it is", 200, 1500, 1, 1000000).smoke(4),
          integer_setting("steps", "steps of fine-tuning", 250, 400, 1, 1000000).smoke(10),
          integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100).smoke(2),
@@ -180,4 +177,4 @@ Experiment fine_tuned_text_experiment() {
         Effect{"bf16_nearest"}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::fine_tuned_text_experiment

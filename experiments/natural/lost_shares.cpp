@@ -29,4 +29,12 @@ Series series_of(std::string name, const Shares& shares) {
     return series;
 }
 
+void draw_predicted_shares(Figure& figure, std::string label) {
+    figure.axes = {{.label = "step"}, share_axis(std::move(label))};
+    for (int i = 0; i < static_cast<int>(figure.series.size()); ++i) {
+        figure.looks.push_back(i % 2 == 0 ? Look{.colour = i / 2 + 1, .width = 4}
+                                          : Look{.mark = Mark::points, .colour = i / 2 + 1, .size = 1.6});
+    }
+}
+
 }  // namespace ulp

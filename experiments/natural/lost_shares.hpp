@@ -23,5 +23,7 @@ Shares shares_of_zeros(const std::vector<const StepHistograms*>& seeds, std::opt
 double largest_difference(const Shares& a, const Shares& b);
 
 Series series_of(std::string name, const Shares& shares);
+/// Pairs of series, over steps: a line for what was predicted, marks for what was counted.
+void draw_predicted_shares(Figure& figure, std::string label);
 
 }  // namespace ulp

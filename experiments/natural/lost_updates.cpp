@@ -199,6 +199,15 @@ void claim_lost_updates(Result& result, const LostUpdates& judged) {
     }
 }
 
+Axes update_axes(std::string x, std::string y) { return {binade_axis(-16, 9, std::move(x)), share_axis(std::move(y))}; }
+
+std::vector<Guide> half_ulps(bool of_fp16) {
+    std::vector<Guide> guides = {upright(-1, "half an ulp in bf16")};
+    guides.front().dash = 1;
+    if (of_fp16) guides.push_back({.left = -4.0, .right = -4.0, .text = "half an ulp in fp16", .opposite = true});
+    return guides;
+}
+
 Figure figure_of_update_sizes(const Comparison& runs, std::string title) {
     UpdateSizes sizes{};
     std::int64_t updates = 0;
@@ -218,8 +227,10 @@ Figure figure_of_update_sizes(const Comparison& runs, std::string title) {
                                    standing_text.text(mean_of(predicted(runs, 1)))),
             .evidence = "",
             .series = {series_of("updates in fp32", sizes, updates)},
-            .plot = "update_sizes",
-            .axes = {.x = "size of the update in ulps of its weight in bf16", .y = "share of the updates"}};
+            .axes = update_axes("size of the update in ulps of its weight in bf16", "share of the updates"),
+            .looks = {{.mark = Mark::histogram}},
+            .guides = half_ulps(),
+            .key = Key::none};
 }
 
 Figure figure_of_standing_weights(const Comparison& runs, std::size_t window, std::string title) {
@@ -230,7 +241,11 @@ Figure figure_of_standing_weights(const Comparison& runs, std::size_t window, st
                                          window),
                   .meaning = "Mean shares of all seeds, predicted and measured:",
                   .evidence = runs.evidence,
-                  .plot = "standing_weights"};
+                  .axes = {step_axis(), percent_axis("weights that stand still")}};
+    for (int f = 1; f <= static_cast<int>(weight_formats.size()); ++f) {
+        figure.looks.push_back({.colour = f, .dash = 2});
+        figure.looks.push_back({.colour = f, .width = 3});
+    }
     for (std::size_t f = 0; f < weight_formats.size(); ++f) {
         const auto& reference = runs.runs[fp32].front().kept<WeightMoves>();
         const auto& arm = runs.runs[nearest_of[f]].front().kept<WeightMoves>();

@@ -27,7 +27,7 @@ inline constexpr int first_bin = -16;
 using UpdateSizes = std::array<std::int64_t, 25>;
 /// Of a weight's update; nothing for 0.
 void add_size(UpdateSizes& sizes, float weight, float update);
-/// As shares of `all`, for plots/update_sizes.gp.
+/// As shares of `all`.
 Series series_of(std::string name, const UpdateSizes& sizes, std::int64_t all);
 
 /// What became of the weights. Shares are of all weights, step by step.
@@ -68,9 +68,12 @@ struct LostUpdates {
 /// bf16_masters, bf16_stochastic, bf16_kahan, fp16_masters (as good).
 void claim_lost_updates(Result& result, const LostUpdates& judged);
 
-/// Sizes of updates in fp32, in ulps of their weights (plots/update_sizes.gp).
+/// Axes of a histogram of sizes in ulps of bf16, and the lines left of which an update is less than half an ulp.
+Axes update_axes(std::string x, std::string y);
+std::vector<Guide> half_ulps(bool of_fp16 = true);
+/// Sizes of updates in fp32, in ulps of their weights.
 Figure figure_of_update_sizes(const Comparison& runs, std::string title);
-/// The share of weights that stand still, as predicted and as it was (plots/standing_weights.gp).
+/// The share of weights that stand still, as predicted and as it was.
 Figure figure_of_standing_weights(const Comparison& runs, std::size_t window, std::string title);
 
 }  // namespace ulp::natural

@@ -13,8 +13,7 @@
 #include "experiments/training/parity.hpp"
 #include "experiments/training/tasks.hpp"
 
-namespace ulp {
-namespace norm_squares_parts {
+namespace ulp::norm_squares_experiment {
 namespace {
 
 using sources::cite;
@@ -155,7 +154,10 @@ void run(const RunContext& context, Result& result) {
                                settings.real("range"), 100 * study.counted.points.back().y, study.border,
                                study.counted.points.size() * squares.beyond.size()),
                    runs.evidence,
-                   {study.foretold, study.counted}});
+                   {study.foretold, study.counted},
+                   "",
+                   {{.label = "largest value of a pixel", .log_base = 2}, percent_axis("share of the images")},
+                   {{.width = 4}, {.mark = Mark::points, .size = 1.8}}});
     Figure figure{
         "histogram",
         "Sums of squares in a layer norm over raw pixels",
@@ -166,21 +168,22 @@ void run(const RunContext& context, Result& result) {
     for (const auto& [bin, count] : squares.sums.bins()) {
         figure.series.front().points.push_back({static_cast<double>(bin), squares.sums.share(count)});
     }
+    figure.axes = {binade_axis(8, 26, "binade of the sum"), share_axis("share of the images", 0.2)};
+    figure.looks = {{.mark = Mark::histogram, .title = ""}};
+    figure.guides = {fp16_overflow()};
     result.figure(std::move(figure));
     result.figure(
         figure_of_seeds(runs, test_accuracy, accuracy_text, "accuracy", "Raw pixels and a layer norm: accuracy"));
 }
 
 }  // namespace
-}  // namespace norm_squares_parts
 
-Experiment norm_squares_experiment() {
-    using namespace norm_squares_parts;
+Experiment experiment() {
     return {
         "norm_squares",
         "A layer norm over raw pixels leaves fp16",
         "What does a layer norm in fp16 make of raw pixels, and do the pixels predict it?",
-        Chapter::overflow,
+        {Chapter::overflow, 3},
         {integer_setting("steps", "training steps", 100, 1000, 2, 1000000).smoke(4),
          integer_setting("hidden", "width of the hidden layer", 32, 64, 1, 4096).smoke(8),
          integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100).smoke(2),
@@ -196,4 +199,4 @@ Experiment norm_squares_experiment() {
         Effect{"stops_training"}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::norm_squares_experiment

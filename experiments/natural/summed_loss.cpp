@@ -17,8 +17,7 @@
 #include "experiments/training/parity.hpp"
 #include "softfloat/round.hpp"
 
-namespace ulp {
-namespace summed_loss_parts {
+namespace ulp::summed_loss_experiment {
 namespace {
 
 using natural::NumberedText;
@@ -188,7 +187,13 @@ void run(const RunContext& context, Result& result) {
                    fmt::format("The true loss is {:.2f} nats. Summed in fp16 over {} tokens it reads {:.2f}.",
                                found.real.points.back().y, tokens, found.read.points.back().y),
                    found.runs.evidence,
-                   {found.real, found.foretold, found.read}});
+                   {found.real, found.foretold, found.read},
+                   "",
+                   {{.label = "tokens of a batch", .log_base = 4, .from = 3000.0},
+                    {.label = "loss, nats", .from = 0.0, .room = 0.1}},
+                   {{.mark = Mark::linespoints, .width = 4, .size = 1.3},
+                    {.colour = 3, .width = 4},
+                    {.mark = Mark::points, .colour = 2, .size = 1.8}}});
     const BinadeHistogram& logits = found.runs.runs[0].front().kept<LanguageSeen>().logits;
     Figure figure{
         "histogram",
@@ -202,24 +207,20 @@ void run(const RunContext& context, Result& result) {
             round_to(formats::fp16, static_cast<float>(tokens)), 100 * gradients.share(gradients.zeros())),
         found.runs.evidence,
         {logits.series("gradient of the logits")}};
-    figure.plot = "binades";
-    figure.axes = {.x = "binade", .y = "share of the gradients"};
-    figure.variables = {{"first_binade", -40.0}, {"last_binade", -8.0}};
+    draw_binades(figure, binade_axis(-40, -8, "binade"), "share of the gradients");
     result.figure(std::move(figure));
     result.figure(
         figure_of_seeds(found.runs, 0, nats, "learning", "A language model of large batches: loss on new text"));
 }
 
 }  // namespace
-}  // namespace summed_loss_parts
 
-Experiment summed_loss_experiment() {
-    using namespace summed_loss_parts;
+Experiment experiment() {
     return {
         "summed_loss",
         "A language model's loss, summed in fp16",
         "What does a loss read that is summed in fp16 over many tokens, and when does training stop?",
-        Chapter::overflow,
+        {Chapter::overflow, 2},
         {integer_setting("tokens", "tokens of a batch; the loss is also read with a quarter and a 16th of them", 65536,
                          65536, 1024, 262144)
              .smoke(4096),
@@ -235,4 +236,4 @@ Experiment summed_loss_experiment() {
         Effect{"stops_training"}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::summed_loss_experiment

@@ -10,8 +10,7 @@
 #include "experiments/training/figures.hpp"
 #include "experiments/training/parity.hpp"
 
-namespace ulp {
-namespace weight_averages_parts {
+namespace ulp::weight_averages_experiment {
 namespace {
 
 using sources::cite;
@@ -87,16 +86,17 @@ void claim_decay(const Comparison& averages, double decay, Result& result) {
 }
 
 void figure_steps(const Comparison& trained, Result& result) {
-    Figure figure{
-        .name = "updates",
-        .title = "Averages of weights: the largest step of each, by decay",
-        .caption =
-            "(1 - decay) times a weight's largest distance from its start, in fp32, all seeds, in ulps "
-            "of the weight in bf16. Left of the lines: less than half an ulp.",
-        .meaning = "What lies left of a format's line never moves in it:",
-        .evidence = "",
-        .plot = "update_sizes",
-        .axes = {.x = "largest step of the average in ulps of its weight in bf16", .y = "share of the weights"}};
+    Figure figure{.name = "updates",
+                  .title = "Averages of weights: the largest step of each, by decay",
+                  .caption =
+                      "(1 - decay) times a weight's largest distance from its start, in fp32, all seeds, in ulps "
+                      "of the weight in bf16. Left of the lines: less than half an ulp.",
+                  .meaning = "What lies left of a format's line never moves in it:",
+                  .evidence = "",
+                  .axes = natural::update_axes("largest step of the average in ulps of its weight in bf16",
+                                               "share of the weights"),
+                  .looks = {{.mark = Mark::histogram}},
+                  .guides = natural::half_ulps()};
     for (std::size_t d = 0; d < decays.size(); ++d) {
         natural::UpdateSizes sizes{};
         std::vector<double> in_bf16, in_fp16;
@@ -154,15 +154,13 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace weight_averages_parts
 
-Experiment weight_averages_experiment() {
-    using namespace weight_averages_parts;
+Experiment experiment() {
     return {
         "weight_averages",
         "Averages of weights that never leave their start",
         "Which averages of weights can be kept in 16 bits, and does fp32 alone predict it?",
-        Chapter::swamping,
+        {Chapter::swamping, 3},
         {integer_setting("first_steps", "training steps on plain digits", 300, 2000, 1, 1000000).smoke(60),
          integer_setting("steps", "training steps on sheared digits, with averages", 2000, 8000, 1, 1000000).smoke(60),
          integer_setting("seeds", "trainings", 5, 5, 1, 100).smoke(2),
@@ -193,4 +191,4 @@ Experiment weight_averages_experiment() {
         fp32_alone};
 }
 
-}  // namespace ulp
+}  // namespace ulp::weight_averages_experiment

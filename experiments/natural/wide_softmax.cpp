@@ -19,8 +19,7 @@
 #include "experiments/training/parity.hpp"
 #include "softfloat/round.hpp"
 
-namespace ulp {
-namespace wide_softmax_parts {
+namespace ulp::wide_softmax_experiment {
 namespace {
 
 using sources::cite;
@@ -283,9 +282,7 @@ void figure_histogram(const Comparison& runs, Result& result) {
                               100 * first.share(first.lost_in_fp16()), 100 * last.share(last.lost_in_fp16())),
                   "",
                   {first.series("first step"), last.series("last step")}};
-    figure.plot = "binades";
-    figure.axes = {.x = "binade of the gradient", .y = "share of the logits' gradients"};
-    figure.variables = {{"first_binade", -40.0}, {"last_binade", -8.0}};
+    draw_binades(figure, binade_axis(-40, -8, "binade of the gradient"), "share of the logits' gradients");
     result.figure(std::move(figure));
 }
 
@@ -314,9 +311,7 @@ void figure_shares(const Comparison& runs, Result& result) {
             : fmt::format("From step {} on a run's loss strays from fp32's: its weights are others, and so are the "
                           "gradients that are rounded.",
                           strays));
-    figure.plot = "predicted_shares";
-    figure.axes = {.x = "step", .y = "share of the logits' gradients"};
-    figure.variables = {{"pairs", 2.0}};
+    draw_predicted_shares(figure, "share of the logits' gradients");
     result.figure(std::move(figure));
 }
 
@@ -345,7 +340,11 @@ void figure_words(const RunContext& context, const Comparison& runs, Result& res
         "Below a probability of {:.2g} the gradient that pushes a word down is 0 in fp16 without a loss scale. There a "
         "word falls only as others rise: a softmax divides by the sum.",
         invisible);
-    figure.variables = {{"invisible", invisible}};
+    figure.axes = {{.label = "rank of the word", .log_base = 2}, power_axis("probability of a word", 10, 0.1)};
+    figure.looks = {{.colour = 3, .width = 4},
+                    {.mark = Mark::linespoints, .colour = 1, .width = 5, .size = 2.2},
+                    {.mark = Mark::linespoints, .colour = 2, .size = 1.3}};
+    figure.guides = {level(invisible, "no push down below")};
     result.figure(std::move(figure));
 }
 
@@ -366,15 +365,13 @@ void run(const RunContext& context, Result& result) {
 }
 
 }  // namespace
-}  // namespace wide_softmax_parts
 
-Experiment wide_softmax_experiment() {
-    using namespace wide_softmax_parts;
+Experiment experiment() {
     return {
         "wide_softmax",
         "A softmax over many words: the mean over tokens loses what pushes improbable words down",
         "Does a wide softmax need a loss scale in fp16, and does fp32 predict what it loses?",
-        Chapter::underflow,
+        {Chapter::underflow, 5},
         {integer_setting("words", "of the text, a multiple of 4", 2048, 1024, 16, 65536).smoke(256),
          integer_setting("tokens", "per step", 2048, 32768, 2, 1048576).smoke(256),
          integer_setting("width", "numbers of a word and of the hidden layer", 16, 16, 1, 4096),
@@ -395,4 +392,4 @@ Experiment wide_softmax_experiment() {
         Effect{"unscaled"}};
 }
 
-}  // namespace ulp
+}  // namespace ulp::wide_softmax_experiment

@@ -55,4 +55,24 @@ bool BinadeHistogram::equals_shifted(const BinadeHistogram& other, int binades) 
     return total() == other.total() && zeros() == other.zeros() && moved == other.bins();
 }
 
+void draw_binades(Figure& figure, Axis x, std::string y_label) {
+    figure.axes = {std::move(x), share_axis(std::move(y_label), 0.2)};
+    figure.looks = {{.mark = Mark::histogram}};
+    figure.guides = fp16_underflow();
+}
+
+void draw_binades_in_panels(Figure& figure, Axis x, const std::vector<std::string>& words, std::vector<Panel> panels) {
+    x.step = 8;
+    figure.axes = {std::move(x), share_axis("", 0)};
+    for (const Series& series : figure.series) {
+        const auto panel = std::ranges::find(words, series.name.substr(0, series.name.find(' '))) - words.begin();
+        figure.looks.push_back(
+            {.title = series.name.substr(series.name.find(' ') + 1), .panel = static_cast<int>(panel)});
+    }
+    figure.guides = fp16_underflow();
+    for (Guide& guide : figure.guides) guide.text.clear();
+    figure.panels = std::move(panels);
+    figure.key = Key::top_left;
+}
+
 }  // namespace ulp

@@ -41,6 +41,12 @@ class BinadeHistogram : public ExponentHistogram {
     std::int64_t subnormal_ = 0;
 };
 
+/// Histograms of binades side by side, with what fp16 loses.
+void draw_binades(Figure& figure, Axis x, std::string y_label);
+/// The same in panels, a curve for each series: the panel that its name begins with (`words`) holds it, and the rest of
+/// its name stands in the key.
+void draw_binades_in_panels(Figure& figure, Axis x, const std::vector<std::string>& words, std::vector<Panel> panels);
+
 /// All counts together of the histograms that `of` finds in the items.
 template <class Items, class Of>
 BinadeHistogram pooled(const Items& items, const Of& of) {

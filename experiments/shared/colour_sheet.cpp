@@ -18,12 +18,13 @@ Series colour_sheet(std::string name, std::span<const std::uint8_t> pictures, In
     return series;
 }
 
-void show_as_rows(Figure& figure, Index side) {
-    figure.plot = "picture_rows";
+void show_as_rows(Figure& figure, Index side, bool in_grey) {
+    figure.plot = "pictures";
     figure.variables = {
         {"pixels", static_cast<double>(side)},
         {"pictures", static_cast<double>(static_cast<Index>(figure.series.front().points.size()) / (side * side))},
         {"rows", static_cast<double>(figure.series.size())}};
+    if (in_grey) figure.variables.emplace_back("in_grey", 1.0);
 }
 
 }  // namespace ulp

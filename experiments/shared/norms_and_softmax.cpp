@@ -69,6 +69,7 @@ void figure_norms(Result& result) {
     add("fp32 sum of squares", norm_of_fours<fp32, fp16>, false);
     add("fp16 pairwise", norm_of_fours<fp16, fp16>, true);
     add("fp16 one by one", norm_of_fours<fp16, fp16>, false);
+    figure.plot = "norms";
     result.figure(std::move(figure));
 }
 
@@ -132,6 +133,10 @@ void figure_softmax(Result& result) {
     series("fp16", formats::fp16, [](double x) { return softmax_sum<fp16>(x, 10, false); });
     series("fp16 less the maximum", formats::fp16, [](double x) { return softmax_sum<fp16>(x, 10, true); });
     figure.meaning.back() = '.';
+    figure.axes = {{.label = "logit of each of the ten classes", .from = 0.0, .to = 98.0},
+                   {.label = "sum of the ten probabilities", .from = -0.45, .to = 1.1, .step = 0.5}};
+    for (int i = 0; i < 4; ++i) figure.looks.push_back({.width = 8.0 - 2 * i, .beyond = -0.21 - 0.06 * i});
+    figure.notes = {{0, -0.17, "NaN"}};
     result.figure(std::move(figure));
 }
 

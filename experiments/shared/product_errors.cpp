@@ -157,6 +157,19 @@ void accumulators(const RunContext& context, const std::vector<MatrixUnit>& unit
     add_series(wide, wide_errors, lengths, "", figure);
     add_series(narrow, narrow_errors, lengths, "", figure);
     figure.meaning += text_of_longest(figure);
+    figure.axes = {power_axis("k, products in a sum", 2), power_axis("relative error of the result", 10)};
+    figure.axes.y.from = 1e-9;
+    figure.axes.y.to = 1;
+    for (std::size_t i = 0; i < 2 * units.size(); ++i) {
+        const bool is_wide = i < units.size();
+        figure.looks.push_back({.mark = Mark::linespoints,
+                                .colour = static_cast<int>(i % units.size()) + 1,
+                                .width = figure.series[i].name.starts_with("H100") ? 6.0 : 0.0,
+                                .dash = is_wide ? 1 : 2,
+                                .size = 0.8,
+                                .title = figure.series[i].name + " accumulator"});
+    }
+    figure.key_rows = 3;
     result.figure(std::move(figure));
 
     const std::string slide =
@@ -228,6 +241,16 @@ void fp8(const RunContext& context, Result& result) {
     add_series(multipliers, positive, lengths, " positive", figure);
     add_series(multipliers, centred, lengths, " centred", figure);
     figure.meaning += text_of_longest(figure);
+    figure.axes = {power_axis("k, products in a sum", 2), power_axis("relative error of the result", 10)};
+    figure.axes.y.from = 1e-9;
+    figure.axes.y.to = 1;
+    for (std::size_t i = 0; i < figure.series.size(); ++i) {
+        const bool left = i < multipliers.size();
+        figure.looks.push_back(
+            {.mark = Mark::linespoints, .size = 0.9, .title = left ? multipliers[i].name : "", .panel = left ? 0 : 1});
+    }
+    figure.panels = {{"entries uniform in (0, 1)"}, {"standard normal entries"}};
+    figure.key = Key::top_left;
     result.figure(std::move(figure));
 
     claim_fp8(context, multipliers[0], multipliers[1], result);

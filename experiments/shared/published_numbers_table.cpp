@@ -14,7 +14,7 @@ constexpr std::string_view imagenet = "needs ILSVRC12 and weeks of GPU time";
 constexpr std::string_view timing = "a time needs the GPU";
 constexpr std::string_view translation = "needs the translation data and days of GPU time";
 
-constexpr PublishedNumber numbers[] = {
+constexpr PublishedNumber published[] = {
     // The slides on quantization and mixed precision.
     {"tf32_fp16_speed", round_table, "TensorFloat32 support", "FP16 is up to about 2x as fast as TF32.", "~2x",
      "a time needs the GPU; an H100 reaches 1.71x (cuBLAS, 4096 x 4096 x 4096)"},
@@ -124,7 +124,7 @@ constexpr PublishedAccuracy accuracies[] = {
 
 }  // namespace
 
-std::span<const PublishedNumber> published_numbers() { return numbers; }
+std::span<const PublishedNumber> published_numbers() { return published; }
 std::span<const PublishedAccuracy> published_accuracies() { return accuracies; }
 
 }  // namespace ulp

@@ -211,7 +211,7 @@ Figure figure_of_curves(const Curves& all, const CurveOptions& options, FigureTe
     add_upper_panel(figure, curves, placed);
     add_lower_panel(figure, curves, differences, placed);
     figure.plot = "curves";
-    figure.axes = {.x = "step", .y = options.label, .log_base = options.logarithmic ? 10 : 0};
+    figure.axes = {{.label = "step"}, {.label = options.label, .log_base = options.logarithmic ? 10 : 0}};
     figure.variables = {
         {"reach", reach},
         {"difference_label", fmt::format("minus {}{}{}", reference, options.unit.empty() ? "" : ", ", options.unit)}};

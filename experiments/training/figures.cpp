@@ -70,7 +70,8 @@ Figure figure_of_seeds(const Comparison& comparison, std::size_t score, const Qu
     }
     figure.meaning += ".";
     figure.plot = "seeds";
-    figure.axes = {.y = fmt::format("{}{}, minus {}", text.name, text.unit.empty() ? "" : ", " + text.unit, reference)};
+    figure.axes.y.label =
+        fmt::format("{}{}, minus {}", text.name, text.unit.empty() ? "" : ", " + text.unit, reference);
     return figure;
 }
 
@@ -116,7 +117,7 @@ Figure figure_of_cases(const std::vector<ScoredCase>& cases, const std::vector<s
     figure.series.push_back(std::move(band));
     figure.series.insert(figure.series.end(), series.begin(), series.end());
     figure.plot = "differences";
-    figure.axes = {.y = fmt::format("{}, minus {}", unit, arms.front())};
+    figure.axes.y.label = fmt::format("{}, minus {}", unit, arms.front());
     figure.variables = {{"names", names}, {"reach", reach > 0 ? reach : 1}};
     return figure;
 }
@@ -127,6 +128,11 @@ Figure figure_of_losses(const Comparison& comparison, std::size_t window, std::s
         losses_of(comparison),
         {.window = window, .logarithmic = logarithmic, .what = "Loss of a batch before the step", .label = "loss"},
         {std::move(name), std::move(title), std::move(meaning), comparison.evidence});
+}
+
+void draw_scales(Figure& figure) {
+    figure.axes = {step_axis(), power_axis("loss scale", 2, 0.1)};
+    figure.looks = {{.mark = Mark::steps}};
 }
 
 Figure figure_of_scales(const Comparison& comparison, std::string name, std::string title, std::string meaning) {
@@ -141,8 +147,7 @@ Figure figure_of_scales(const Comparison& comparison, std::string name, std::str
         for (std::size_t i = 0; i < scales.size(); ++i) series.points.push_back({static_cast<double>(i), scales[i]});
         figure.series.push_back(std::move(series));
     }
-    figure.plot = "scales";
-    figure.axes = {.x = "step", .y = "loss scale"};
+    draw_scales(figure);
     return figure;
 }
 

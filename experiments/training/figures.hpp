@@ -24,6 +24,9 @@ Figure figure_of_losses(const Comparison& comparison, std::size_t window, std::s
 /// The loss scale over the steps of the first seed, of the arithmetics whose scale moves.
 Figure figure_of_scales(const Comparison& comparison, std::string name, std::string title, std::string meaning = "");
 
+/// Its series as loss scales over steps.
+void draw_scales(Figure& figure);
+
 /// The finite ones of these, `distance` apart from `start` on.
 std::vector<Point> points_of(const std::vector<double>& values, std::size_t distance = 1, double start = 0);
 /// Means of `window` values each, at the first one's number plus `shift`; those that are not finite are left out.
@@ -39,9 +42,11 @@ struct Bars {
         ranges.points.push_back({x, spread.least});
         ranges.points.push_back({x, spread.largest});
     }
-    void move_into(Figure& figure) {
+    void move_into(Figure& figure, const Look& look = {.mark = Mark::boxes}) {
         figure.series.push_back(std::move(middles));
         figure.series.push_back(std::move(ranges));
+        figure.looks.push_back(look);
+        figure.looks.push_back({.mark = Mark::ranges, .colour = black, .width = 2, .title = "", .shift = look.shift});
     }
 };
 

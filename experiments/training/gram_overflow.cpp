@@ -109,6 +109,23 @@ void gram_overflow(const RunContext& context, std::span<const float> trained_map
         partial_sums("pixels as bytes in fp32", bytes.map.size(), [&](std::size_t n) { return bytes.summed(n); }));
     figure.series.push_back(
         partial_sums("bytes stored in fp16", bytes.map.size(), [&](std::size_t n) { return bytes.in_storage(n); }));
+    figure.axes = {power_axis("pixels added up", 2), power_axis("largest entry", 2)};
+    figure.axes.x.from = 16;
+    figure.axes.x.to = 0x1p18;
+    figure.axes.y.from = 4;
+    figure.axes.y.to = 0x1p25;
+    figure.axes.y.step = 16;
+    for (std::size_t i = 0; i < figure.series.size(); ++i) {
+        const bool is_wide = i == 0 || i == 5;
+        figure.looks.push_back({.mark = Mark::linespoints,
+                                .width = is_wide ? 8.0 : 3.0,
+                                .size = is_wide ? 0.01 : 0.7,
+                                .beyond = std::exp2(25 - 0.55 * static_cast<double>(i + 1))});
+    }
+    figure.guides = {level(65504, "largest fp16 number 65504")};
+    figure.guides.front().opposite = true;
+    figure.notes = {{16, 0x1p22, "crosses: infinite"}};
+    figure.key_rows = 4;
     result.figure(std::move(figure));
 }
 

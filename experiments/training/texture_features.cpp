@@ -10,7 +10,7 @@
 namespace ulp {
 namespace {
 
-constexpr Index batch = 16;
+constexpr Index pictures_of_step = 16;
 
 /// Two layers of features, the mean of each map, and a score for each of four directions.
 struct DirectionNet {
@@ -33,7 +33,7 @@ struct DirectionNet {
 TaskBuilder directions_task(const Dataset& train, const Dataset& test) {
     return [&](Model& model, std::uint64_t seed) -> Task {
         const DirectionNet net(model);
-        const auto order = batches(train.size(), std::min(batch, train.size()), seed);
+        const auto order = batches(train.size(), std::min(pictures_of_step, train.size()), seed);
         const auto scores = [=](Tape& tape, const Dataset& data, const std::vector<Index>& which) {
             return net(centred_on(tape, data, which, 1));
         };

@@ -19,7 +19,7 @@ sed -n '/^<!-- table of arrows/,/^<!-- end of arrows/p' docs/architecture.md | s
 for file in experiments/*.[ch]pp; do
     name=$(basename "$file" .cpp)
     case $name in main | train_digits) continue ;; esac
-    grep -qE "^Experiment ${name}_experiment\(\)" "$file" || fail "$file is not an experiment: move it to a room of experiments/"
+    grep -q "^namespace ulp::${name}_experiment {" "$file" || fail "$file is not an experiment: move it to a room of experiments/"
 done
 
 # The control: an include against the arrows is found, an allowed one and a system header are not.

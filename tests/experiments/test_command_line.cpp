@@ -244,7 +244,8 @@ TEST_CASE("drawing a received folder runs no command of it") {
     const std::string touch = "touch " + ran.string();
     const nlohmann::ordered_json own = nlohmann::ordered_json::parse(read_file(list));
     // A line break would end the text in the script.
-    for (const char* place : {"/0/title", "/0/caption", "/0/axes/x", "/0/axes/y", "/0/series/0", "/0/variables/text"}) {
+    for (const char* place : {"/0/title", "/0/caption", "/0/axes/x/label", "/0/axes/y/label", "/0/series/0",
+                              "/0/looks/0/title", "/2/panels/0/title", "/0/guides/0/text", "/0/variables/text"}) {
         CAPTURE(std::string(place));
         auto received = own;
         received[nlohmann::ordered_json::json_pointer(place)] = "a\nsystem '" + touch + "'\n#";
@@ -260,14 +261,17 @@ TEST_CASE("drawing a received folder runs no command of it") {
         }
     }
     // Templates hand no name to a shell, and no variable takes the place of the output's name, which may be "|program".
-    for (const char* plot : {"picture_rows", "gan_faces", "detection_scenes", "inpainting_gram", "swamping_block"}) {
+    for (const char* plot : {"", "pictures", "pairs", "stacked", "attention", "nets", "partial_sums"}) {
         CAPTURE(std::string(plot));
         auto received = own;
-        auto& figure = received[0];
+        auto& figure = received[2];
         figure["plot"] = plot;
         const std::string series = "'; " + touch + "; '$(" + touch + ")`" + touch + "`";
         figure["series"] = std::vector<std::string>(6, series);
         figure["title"] = figure["caption"] = "`" + touch + "` '.system('" + touch + "').' @figure";
+        figure["axes"]["x"]["label"] = figure["looks"][0]["title"] = figure["panels"][0]["title"] = figure["title"];
+        figure["axes"]["x"]["names"] = {{0, "'; " + touch}, {1, "`" + touch + "`"}};
+        figure["notes"] = {{{"x", 0}, {"y", 0}, {"text", "'.system('" + touch + "').'"}}};
         figure["variables"] = {
             {"figure", "|" + touch}, {"format", "|" + touch}, {"pictures", 1}, {"pixels", 2}, {"rows", 1},
             {"title_text", "|x"},    {"scenes", 1},           {"side", 2}};

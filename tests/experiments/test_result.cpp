@@ -4,7 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/framework/claim_json.hpp"
+#include "experiments/framework/drawing.hpp"
 #include "experiments/framework/record.hpp"
+#include "softfloat/errors.hpp"
 
 namespace {
 
@@ -12,7 +14,7 @@ using namespace ulp;
 
 void run_nothing(const RunContext&, Result&) {}
 
-const Experiment sample{"sample", "A sample", "What is 1?", Chapter::formats, {}, run_nothing};
+const Experiment sample{"sample", "A sample", "What is 1?", {Chapter::formats, 1}, {}, run_nothing};
 
 RunContext context() {
     return {1, RunSize::quick, "", Settings({}, RunSize::quick), [](double) {}};
@@ -103,18 +105,16 @@ TEST_CASE("what was only quoted is neither right nor wrong") {
     CHECK(all_hold(result.claims()));
 }
 
-TEST_CASE("experiments stand chapter by chapter, and there as they were given") {
-    const auto named = [](const char* name, Chapter chapter) {
-        return Experiment{name, "", "", chapter, {}, run_nothing};
-    };
-    const auto sorted = in_order_of_argument(
-        {named("a", Chapter::hardware), named("b", Chapter::formats), named("c", Chapter::hardware)});
-    CHECK(sorted[0].name == "b");
-    CHECK(sorted[1].name == "a");
-    CHECK(sorted[2].name == "c");
+TEST_CASE("experiments stand chapter by chapter, there by their numbers, and then by name") {
+    const auto named = [](const char* name, Place place) { return Experiment{name, "", "", place, {}, run_nothing}; };
+    const auto sorted = in_order_of_argument({named("a", {Chapter::hardware, 2}), named("d", {Chapter::hardware, 1}),
+                                              named("b", {Chapter::formats, 7}), named("c", {Chapter::hardware, 1})});
+    std::string order;
+    for (const Experiment& experiment : sorted) order += experiment.name;
+    CHECK(order == "bcda");
     for (const Experiment& experiment : experiments()) {
-        CHECK(chapter_by_name(chapter_name(experiment.chapter)) == experiment.chapter);
-        CHECK_FALSE(chapter_text(experiment.chapter).empty());
+        CHECK(chapter_by_name(chapter_name(experiment.place.chapter)) == experiment.place.chapter);
+        CHECK_FALSE(chapter_text(experiment.place.chapter).empty());
     }
 }
 
@@ -177,4 +177,27 @@ TEST_CASE("the digest sees every part of the result") {
     CHECK(digest == result_digest(json, csv));
     CHECK(digest != result_digest(json + " ", csv));
     CHECK(digest != result_digest(json, csv + " "));
+}
+
+TEST_CASE("a figure that is kept as JSON is drawn as the figure itself, and its texts cannot end gnuplot's strings") {
+    Figure figure{"curve", "It's a curve", "", "", "", {{"one"}, {"two"}}};
+    figure.axes = {binade_axis(-40, 8), share_axis("share")};
+    figure.axes.x.names = {{0, "it's"}};
+    figure.looks = {{.mark = Mark::histogram, .title = "it's"}, {.mark = Mark::points, .panel = 1, .beyond = 7.0}};
+    figure.guides = {fp16_overflow(), level(0.5, "it's half")};
+    figure.notes = {{1, 2, "here"}};
+    figure.panels = {{"left"}, {"right", -1.0, 1.0}};
+    figure.key = Key::beside;
+    const Drawing drawing = drawing_of(figure);
+    const Drawing again = drawing_from(nlohmann::json::parse(json_of(drawing).dump()));
+    CHECK(axis_settings(again) + chart(again) == axis_settings(drawing) + chart(drawing));
+    const std::string script = axis_settings(drawing) + chart(drawing);
+    CHECK(script.find("it's") == std::string::npos);  // the quote is doubled
+    for (const char* part : {"set format y '%g %%'", "'it''s half'", "title 'it''s' noenhanced", "pointtype 2",
+                             "set xrange [-1:1]", "set yrange [0:*]"}) {
+        CHECK_MESSAGE(script.find(part) != std::string::npos, part);
+    }
+    Drawing received = drawing;
+    received.guides[1].text = "a\nsystem 'true'";
+    CHECK_THROWS_AS(drawing_from(json_of(received)), DataError);
 }

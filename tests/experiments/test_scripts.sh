@@ -102,8 +102,9 @@ for script in run.sh check.sh; do
 done
 
 # Every experiment can be named, those in a folder of their own, too.
-mkdir -p "$work/experiments"
-cp "$source_folder/experiments/CMakeLists.txt" "$work/experiments/"
+mkdir -p "$work/experiments/natural"
+cp "$source_folder/experiments/overflow.cpp" "$work/experiments/"
+cp "$source_folder/experiments/natural/summed_loss.cpp" "$work/experiments/natural/"
 for name in overflow summed_loss; do
     status=0
     PATH="$work/bin:$PATH" "$work/run.sh" --no-install $name >"$work/printed" 2>&1 || status=$?

@@ -1,4 +1,4 @@
-# Stacked boxes: the heights are taken from the data first, one box on top of the other.
+# Stacked boxes over three categories, `names`: the heights are taken from the data first, one box on top of the other.
 array height[3 * series_count]
 do for [i=1:series_count] {
     do for [x=0:2] {
@@ -8,10 +8,9 @@ do for [i=1:series_count] {
 }
 up_to(i, x) = (i == 0 ? 0 : sum [j=1:i] height[3 * (j - 1) + int(x) + 1])
 set boxwidth 0.6
-set ylabel 'MiB'
-set yrange [0:580]
 set xrange [-0.6:2.6]
-set xtics ('fp32' 0, 'fp16' 1, 'fp16 with int8 matrices' 2) nomirror
+set xtics () nomirror
+do for [x=0:2] { set xtics add (word(names, x + 1) x) }
 set key inside vertical top right invert
 do for [x=0:2] {
     set label 10+x sprintf('%.4f MiB', up_to(series_count, x)) at x,up_to(series_count, x) center offset 0,0.8 font small

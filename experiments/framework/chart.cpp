@@ -1,0 +1,296 @@
+// Charts: the axes, looks and guides of a figure as gnuplot's settings and one plot for each panel.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "experiments/framework/drawing.hpp"
+
+namespace ulp {
+namespace {
+
+std::string number(const std::optional<double>& value) { return value ? fmt::format("{}", *value) : "*"; }
+
+std::string format_of(const Axis& axis) {
+    switch (axis.numbers) {
+        case Numbers::percent: return "%g %%";
+        case Numbers::powers: return axis.log_base > 1 ? fmt::format("{}^{{%L}}", axis.log_base) : "2^{%g}";
+        case Numbers::plain: break;
+    }
+    return axis.log_base > 1 ? "%g" : "";
+}
+
+/// Names of categories, those that stand close in lines and small.
+std::string names_of(char letter, const Axis& axis) {
+    std::string names;
+    const std::size_t width = letter == 'x' ? 100 / axis.names.size() : 30;
+    for (const auto& [at, name] : axis.names) {
+        names += fmt::format("{}{} {}", names.empty() ? "" : ", ", gnuplot_lines(wrapped(name, width)), at);
+    }
+    const char* font = letter == 'y' ? "" : axis.names.size() > 8 ? "font tiny" : "font small";
+    return fmt::format("set {0}tics ({1}) scale 0 {2}\nset grid no{0}tics\n", letter, names, font);
+}
+
+/// Lines that the longest name takes.
+std::size_t name_lines(const Axis& axis) {
+    std::size_t most = 1;
+    for (const auto& [at, name] : axis.names) most = std::max(most, wrapped(name, 100 / axis.names.size()).size());
+    return most;
+}
+
+std::string settings_of(char letter, const Axis& axis) {
+    std::string text;
+    if (!axis.label.empty()) text += fmt::format("set {}label {} noenhanced\n", letter, gnuplot_string(axis.label));
+    if (axis.log_base > 1) text += fmt::format("set logscale {} {}\n", letter, axis.log_base);
+    if (const std::string format = format_of(axis); !format.empty()) {
+        text += fmt::format("set format {} '{}'\n", letter, format);
+    }
+    if (axis.from || axis.to) text += fmt::format("set {}range [{}:{}]\n", letter, number(axis.from), number(axis.to));
+    if (axis.step > 0) text += fmt::format("set {}tics {}\n", letter, axis.step);
+    if (!axis.names.empty()) text += names_of(letter, axis);
+    return text;
+}
+
+std::string colour_text(int colour, int next) {
+    switch (colour) {
+        case grey: return "linetype 8 linecolor rgb mark_colour";
+        case black: return "linetype 8 linecolor rgb 0x000000";
+        case pale: return "linetype 8 linecolor rgb 0xBBBBBB";
+        default: return fmt::format("linetype {}", colour > 0 ? colour : next);
+    }
+}
+
+/// A place on an axis, or its edge.
+std::string place(const std::optional<double>& at, int edge) {
+    return at ? fmt::format("first {}", *at) : fmt::format("graph {}", edge);
+}
+
+std::string label_of(const Guide& guide, std::size_t number, bool is_level, bool is_area) {
+    const char* side = guide.opposite == is_level ? "left" : "right";
+    const std::string at = is_level ? fmt::format("graph {},first {}", guide.opposite ? 0.02 : 0.98, *guide.bottom)
+                                    : fmt::format("{},{}", guide.left ? place(guide.left, 0) : "graph 0.015",
+                                                  guide.top ? place(guide.top, 1) : "graph 0.95");
+    const std::string offset =
+        is_level ? "0,0.6" : fmt::format("{},{}", guide.opposite ? -0.7 : 0.7, guide.top ? -0.9 : 0.0);
+    const bool is_upright = !is_level && !is_area;
+    const std::string words = gnuplot_lines(wrapped(guide.text, is_upright ? 24 : 100));
+    return fmt::format("set label {} {} at {} {} offset {} noenhanced font {} front\n", number, words, at, side, offset,
+                       is_area ? "small" : "tiny textcolor rgb 0x555555");
+}
+
+std::string rgb_of(int colour, bool is_area) {
+    constexpr int palette[] = {0x0072B2, 0xD55E00, 0x009E73, 0xCC79A7, 0xE69F00, 0x56B4E9, 0x8C7A10, 0x777777};
+    if (colour == pale) return "rgb 0xBBBBBB";
+    return 1 <= colour && colour <= 8 ? fmt::format("rgb {}", palette[colour - 1])
+           : is_area                  ? "rgb 0x999999"
+                                      : "rgb mark_colour";
+}
+
+std::string guides_of(const Drawing& drawing) {
+    std::string text;
+    std::size_t count = 0;
+    for (const Guide& guide : drawing.guides) {
+        ++count;
+        const bool is_level = guide.bottom && guide.bottom == guide.top;
+        const bool is_line = is_level || (guide.left && guide.left == guide.right);
+        const std::string ends = fmt::format("from {},{} to {},{}", place(guide.left, 0), place(guide.bottom, 0),
+                                             place(guide.right, 1), place(guide.top, 1));
+        const std::string colour = rgb_of(guide.colour, !is_line);
+        text += is_line ? fmt::format("set arrow {} {} nohead linecolor {} dashtype {} linewidth 1.5\n", count, ends,
+                                      colour, guide.dash)
+                        : fmt::format("set object {} rectangle {} behind fillcolor {} fillstyle solid {} noborder\n",
+                                      count, ends, colour, guide.strength);
+        if (!guide.text.empty()) text += label_of(guide, count, is_level, !is_line);
+    }
+    for (const Note& note : drawing.notes) {
+        text += fmt::format("set label {} {} at {},{} left offset 0.6,0.8 noenhanced font small front\n", ++count,
+                            gnuplot_string(note.text), note.x, note.y);
+    }
+    return text;
+}
+
+std::string key_of(Key key, bool small) {
+    const std::string font = small ? "tiny samplen 1.5" : "small";
+    switch (key) {
+        case Key::top_left: return "set key inside vertical top left font " + font + "\n";
+        case Key::top_right: return "set key inside vertical top right font " + font + "\n";
+        case Key::bottom_left: return "set key inside vertical bottom left font " + font + "\n";
+        case Key::bottom_right: return "set key inside vertical bottom right font " + font + "\n";
+        case Key::beside: return "set rmargin 23\nset key vertical at graph 1.02,1 left top font tiny\n";
+        case Key::none: return "set key off\n";
+        case Key::above: break;
+    }
+    return "";
+}
+
+/// A look with what a series' number decides.
+struct Drawn {
+    Look look;
+    std::size_t number;  // of the series, from 1
+    int next;            // colour, counted in its panel
+};
+
+std::string style_of(const Drawn& drawn) {
+    const Look& look = drawn.look;
+    std::string text = colour_text(look.colour, drawn.next);
+    if (look.dash > 1) text += fmt::format(" dashtype {}", look.dash);
+    if (look.width > 0) text += fmt::format(" linewidth {}", look.width);
+    return text;
+}
+
+std::string points_of(const Look& look) {
+    std::string text;
+    if (look.point > 0) text += fmt::format(" pointtype {}", look.point);
+    if (look.size > 0) text += fmt::format(" pointsize {}", look.size);
+    return text;
+}
+
+std::string title_of(const Drawn& drawn) {
+    if (!drawn.look.title) return fmt::format("title series({}) noenhanced", drawn.number);
+    return drawn.look.title->empty() ? "notitle"
+                                     : fmt::format("title {} noenhanced", gnuplot_string(*drawn.look.title));
+}
+
+std::string with_of(const Drawn& drawn) {
+    const std::string lines = style_of(drawn);
+    const std::string points = lines + points_of(drawn.look);
+    switch (drawn.look.mark) {
+        case Mark::lines: return "lines " + lines;
+        case Mark::steps: return "steps " + lines;
+        case Mark::boxes: return "boxes " + lines;
+        case Mark::histogram: return "boxes " + lines + " fillstyle transparent solid 0.45 noborder";
+        case Mark::linespoints: return "linespoints " + points;
+        case Mark::ranges:
+        case Mark::spans: return "vectors nohead " + lines;
+        case Mark::points:
+        case Mark::stems:
+        case Mark::none: break;
+    }
+    return "points " + points;
+}
+
+/// A series' numbers as gnuplot's expressions.
+struct Values {
+    std::string series, x, y;
+    std::string any_x;  // of rows whose y is no number, too
+
+    Values(const Drawn& drawn, const Axes& axes) : series(fmt::format("series({})", drawn.number)) {
+        const auto of = [](const Axis& axis, const std::string& value) {
+            return axis.numbers == Numbers::percent ? "100 * " + value : value;
+        };
+        const double shift = drawn.look.shift + (drawn.look.mark == Mark::histogram ? 0.5 : 0);
+        const std::string moved = shift == 0 ? "" : fmt::format(" + {}", shift);
+        x = of(axes.x, fmt::format("x_of({})", series)) + moved;
+        any_x = of(axes.x, "column(3)") + moved;
+        y = of(axes.y, "column(5)");
+    }
+    [[nodiscard]] std::string points() const { return fmt::format("({}):({})", x, y); }
+    /// Points come in pairs: at every second one, a line from the one before.
+    [[nodiscard]] std::string pairs() const {
+        return fmt::format(
+            "({}):(is_of({}) ? (before = now, now = {}, even = !even, even ? before : NaN) : NaN):(0):(now - before)",
+            x, series, y);
+    }
+    [[nodiscard]] std::string spans() const { return fmt::format("({0}):(-{1}):(0):(2 * {1})", x, y); }
+    [[nodiscard]] std::string numbers() const {
+        return points() + ":(column(5) < 0.0005 ? '' : sprintf(column(5) < 0.0995 ? '%.1f' : '%.0f', 100 * column(5)))";
+    }
+    /// What the axis cannot show, at a place of its own.
+    [[nodiscard]] std::string beyond(double place, bool logarithmic) const {
+        const std::string zero = logarithmic ? " || column(5) <= 0" : "";
+        return fmt::format(
+            "({}):(is_of({}) && (strcol(5) eq 'inf' || strcol(5) eq '-inf' || strcol(5) eq 'nan'{}) ? {} : NaN)", any_x,
+            series, zero, place);
+    }
+};
+
+/// The clauses of gnuplot's `plot` for one series.
+std::vector<std::string> clauses_of(const Drawn& drawn, const Axes& axes) {
+    const Look& look = drawn.look;
+    const Values values(drawn, axes);
+    std::vector<std::string> clauses;
+    const auto add = [&](const std::string& what, const std::string& with, const std::string& title) {
+        clauses.push_back(fmt::format("'data.csv' using {} with {} {}", what, with, title));
+    };
+    if (look.mark == Mark::stems) add(values.points(), "impulses " + style_of(drawn), "notitle");
+    if (look.mark != Mark::none) {
+        add(look.mark == Mark::ranges  ? values.pairs()
+            : look.mark == Mark::spans ? values.spans()
+                                       : values.points(),
+            with_of(drawn), title_of(drawn));
+    }
+    if (look.number) add(values.numbers(), "labels offset 0,0.5 font tiny", "notitle");
+    if (look.beyond) {
+        add(values.beyond(*look.beyond, axes.y.log_base > 1),
+            fmt::format("points {} pointtype 2 pointsize {}", colour_text(look.colour, drawn.next),
+                        look.size > 0.1 ? look.size : 0.7),
+            "notitle");
+    }
+    return clauses;
+}
+
+std::string plot_of(const Drawing& drawing, int panel) {
+    std::vector<std::string> clauses;
+    int next = 0;
+    for (std::size_t i = 0; i < drawing.series.size(); ++i) {
+        Look look = drawing.looks.empty() ? Look{} : drawing.looks[std::min(i, drawing.looks.size() - 1)];
+        if (look.panel != panel && look.panel != every_panel) continue;
+        if (look.panel == every_panel && panel > 0) look.title = "";  // one key names it
+        const auto more = clauses_of({look, i + 1, ++next}, drawing.axes);
+        clauses.insert(look.mark == Mark::spans ? clauses.begin() : clauses.end(), more.begin(), more.end());
+    }
+    if (clauses.empty()) clauses = {"NaN notitle"};
+    return fmt::format("even = 1\nbefore = 0\nnow = 0\nplot {}\n", fmt::join(clauses, ", \\\n    "));
+}
+
+/// Two panels beside each other, or two rows of them.
+std::string panels_of(const Drawing& drawing) {
+    const auto count = static_cast<int>(drawing.panels.size());
+    const bool rows = count > 2;
+    std::string text = fmt::format(
+        "set multiplot title title_text noenhanced font large layout {},2 margins {},0.985,(0.18 + 0.027 * "
+        "caption_lines),{} spacing {}\n",
+        (count + 1) / 2, drawing.axes.y.label.empty() ? 0.075 : 0.125, rows ? 0.87 : 0.85,
+        rows ? "0.08,0.14" : "0.09,0");
+    for (int p = 0; p < count; ++p) {
+        const Panel& panel = drawing.panels[static_cast<std::size_t>(p)];
+        text += fmt::format("set title {} noenhanced font small offset 0,-0.4\n", gnuplot_string(panel.title));
+        if (panel.from || panel.to) text += fmt::format("set xrange [{}:{}]\n", number(panel.from), number(panel.to));
+        if (p % 2 == 1) text += "set ylabel ''\n";
+        const bool is_lowest = p + 2 >= count;
+        text += fmt::format("set xlabel {} noenhanced offset 0,0.3\n",
+                            gnuplot_string(is_lowest ? drawing.axes.x.label : ""));
+        text += plot_of(drawing, p);
+        text += "unset label\n";  // the caption, and the words of guides
+        if (p % 2 == 1 && !drawing.axes.y.label.empty() && !is_lowest) {
+            text += fmt::format("set ylabel {} noenhanced\n", gnuplot_string(drawing.axes.y.label));
+        }
+    }
+    return text + "unset multiplot\n";
+}
+
+}  // namespace
+
+std::string axis_settings(const Drawing& drawing) {
+    const auto& [x, y] = drawing.axes;
+    std::string text = settings_of('x', x) + settings_of('y', y);
+    if (x.room > 0 || y.room > 0) {
+        text += fmt::format("set offsets {0}, {0}, graph {1}, graph {2}\n", x.room, y.room, y.from ? 0 : y.room);
+    }
+    if (!x.names.empty()) {
+        text += fmt::format("set bmargin ({} + caption_lines)\n",
+                            (x.label.empty() ? 2.5 : 4.5) + 1.1 * static_cast<double>(name_lines(x) - 1));
+    }
+    return text;
+}
+
+std::string chart(const Drawing& drawing) {
+    std::string text = key_of(drawing.key, !drawing.panels.empty());
+    if (drawing.key == Key::above && drawing.key_rows > 2) {
+        text += fmt::format("set tmargin {}\nset title offset 0,{}\n", 3.6 + drawing.key_rows, drawing.key_rows - 0.1);
+    }
+    const bool binades = std::ranges::count(drawing.looks, Mark::histogram, &Look::mark) > 0;
+    text += fmt::format("set clip two\nset boxwidth {}\n", binades ? 1 : drawing.bar_width) + guides_of(drawing);
+    return text + (drawing.panels.empty() ? plot_of(drawing, 0) : panels_of(drawing));
+}
+
+}  // namespace ulp
