@@ -98,8 +98,8 @@ if [ "$dry" = no ]; then
         for types in "fp16 fp32 16" "fp16 fp16 16" "bf16 fp32 16" "tf32 fp32 8" "e4m3 fp32 32" "e5m2 fp16 32"; do
             read -r input output k <<< "$types"
             grep -q "^$family\.[a-z0-9]*\.$input\.$output " "$out/info.txt" || continue  # this GPU has none
-            step "discover_${family}_${input}_$output" 30 "$ulplab" discover --backend "cuda:$family" --input "$input" \
-                --output "$output" -k "$k"
+            step "discover_${family}_${input}_$output" 30 "$ulplab" discover --unit "cuda:$family" \
+                --format "$input,$output" -k "$k"
             cat "$out/logs/discover_${family}_${input}_$output.log" >> "$out/discovery.txt"
             echo >> "$out/discovery.txt"
         done
@@ -140,7 +140,7 @@ software_backend() {
 software_runs=()
 for family in $families; do
     for recipe in mixed_fp16 bf16 tf32; do
-        OMP_NUM_THREADS=2 "$ulplab" gpu train --backend "$(software_backend "$family")" --recipe "$recipe" --steps "$steps" \
+        OMP_NUM_THREADS=2 "$ulplab" gpu train --unit "$(software_backend "$family")" --recipe "$recipe" --steps "$steps" \
             --out "$out/traces/software.$family.$recipe.trace" > "$out/logs/train_software_${family}_$recipe.log" 2>&1 &
         software_runs+=($!)
     done
@@ -148,7 +148,7 @@ done
 if [ "$dry" = no ]; then
     for family in $families; do
         for recipe in mixed_fp16 bf16 tf32; do
-            step "train_${family}_$recipe" 90 "$ulplab" gpu train --backend "cuda:$family" --recipe "$recipe" \
+            step "train_${family}_$recipe" 90 "$ulplab" gpu train --unit "cuda:$family" --recipe "$recipe" \
                 --steps "$steps" --out "$out/traces/$architecture.$family.$recipe.trace"
         done
     done
@@ -178,12 +178,12 @@ fi
 # The kernels that no bulk run starts; a dry run calls the same without the sanitizer.
 sanitizer=(compute-sanitizer --error-exitcode 1)
 few=()
-[ "$dry" = no ] || { sanitizer=(); few=(--only cvt.rn.bf16.f32); }
+[ "$dry" = no ] || { sanitizer=(); few=(cvt.rn.bf16.f32); }
 if [ "$dry" = yes ] || command -v compute-sanitizer > /dev/null; then
-    step sanitizer_attention 90 ${sanitizer[@]+"${sanitizer[@]}"} "$ulplab" gpu attention --device "$device" --lengths 16 64
-    step sanitizer_functions 90 ${sanitizer[@]+"${sanitizer[@]}"} "$ulplab" gpu functions --device "$device" --ranges 1 \
+    step sanitizer_attention 90 ${sanitizer[@]+"${sanitizer[@]}"} "$ulplab" gpu attention --device "$device" --size 16 64
+    step sanitizer_functions 90 ${sanitizer[@]+"${sanitizer[@]}"} "$ulplab" gpu functions --device "$device" --count 1 \
         ${few[@]+"${few[@]}"}
-    step sanitizer_fma 90 ${sanitizer[@]+"${sanitizer[@]}"} "$ulplab" gpu fma --device "$device" --range 2 --pairs 2
+    step sanitizer_fma 90 ${sanitizer[@]+"${sanitizer[@]}"} "$ulplab" gpu fma --device "$device" --every 2 --count 2
 else
     echo "sanitizer                    left out: there is no compute-sanitizer" | tee -a "$summary"
 fi

@@ -128,9 +128,8 @@ TEST_CASE("diagnose: growth over steps, the net beside its dump, and the page") 
     dump(folder / "g_1.safetensors", {0.01F, 0.5F});
     dump(folder / "g_2.safetensors", {1, 2});
     dump(folder / "g_3.safetensors", {100, 900});
-    const Finished finished =
-        ulplab({"diagnose", folder.path().string(), "--net", "mlp", "--recipe", "mixed_fp16@2^40", "--steps", "3",
-                "--images", "64", "--output", "json", "--page", folder / "page.html"});
+    const Finished finished = ulplab({"diagnose", folder.path().string(), "--net", "mlp", "--recipe", "mixed_fp16@2^40",
+                                      "--steps", "3", "--images", "64", "--json", "--page", folder / "page.html"});
     CHECK(finished.exit_code == 0);
     const Json json = Json::parse(
         finished.output.substr(finished.output.find('{'), finished.output.rfind('}') + 1 - finished.output.find('{')));

@@ -55,7 +55,7 @@ TEST_CASE("inspect: the page holds the losses, the ranges and the loss scale, lo
 TEST_CASE("inspect: counts in JSON are those of numbers written out here") {
     const test::TemporaryFolder folder;
     write_gradients(folder / "g.safetensors", {0, 0x1p-30F, 0.25F, -70000, 1.0625F});
-    const Finished finished = inspect({folder / "g.safetensors", "--format", "fp16,e4m3", "--output", "json"});
+    const Finished finished = inspect({folder / "g.safetensors", "--format", "fp16,e4m3", "--json"});
     CHECK(finished.exit_code == 0);
     const Json json = Json::parse(finished.output);
     const Json& weight = json.at("tensors").at(0);
@@ -97,7 +97,7 @@ TEST_CASE("inspect --against: the first step and tensor that differ, and how the
     const Finished same = inspect({folder / "a", "--against", folder / "a"});
     CHECK(same.exit_code == 0);
     CHECK(holds(same.output, "The dumps are equal in all 3 steps."));
-    const Json json = Json::parse(inspect({folder / "a", "--against", folder / "b", "--output=json"}).output);
+    const Json json = Json::parse(inspect({folder / "a", "--against", folder / "b", "--json"}).output);
     CHECK(json.at("steps").size() == 3);
     CHECK(json.at("steps").at(1).at("largest_ulps") == 1);
     CHECK(json.at("steps").at(2).at("largest_difference") == 2);

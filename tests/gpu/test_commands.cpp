@@ -41,7 +41,7 @@ void write(const std::filesystem::path& file, const std::string& text) { std::of
 
 TEST_CASE("without a GPU every command that needs one ends with 3 and one sentence") {
     for (const char* command : {"info", "probe", "bulk", "record --out /nonexistent", "throughput", "cublas-study",
-                                "train --backend cuda:mma", "train --backend cublas:fp16"}) {
+                                "train --unit cuda:mma", "train --unit cublas:fp16"}) {
         CAPTURE(std::string(command));
         const Outcome outcome = ulplab(std::string("gpu ") + command);
         CHECK(outcome.code == 3);
@@ -62,8 +62,8 @@ TEST_CASE("wrong usage ends with 2 and says what there is") {
           std::pair{"gpu bulk --device software:sm_90 --blocks 0", "--blocks"},
           std::pair{"gpu bulk --device software:sm_90 --instruction mma.x", "mma.m16n8k16.fp16.fp32"},
           std::pair{"gpu bulk --device software:sm_80 --instruction wgmma.m64n8k16.fp16.fp32", "sm_90"},
-          std::pair{"gpu train --backend soft:h1000", "soft:h100"}, std::pair{"gpu throughput --size 5", "--size"},
-          std::pair{"gpu train --backend soft:h100 --recipe nothing", "mixed_fp16"}, std::pair{"gpu", "--help"}}) {
+          std::pair{"gpu train --unit soft:h1000", "soft:h100"}, std::pair{"gpu throughput --size 5", "--size"},
+          std::pair{"gpu train --unit soft:h100 --recipe nothing", "mixed_fp16"}, std::pair{"gpu", "--help"}}) {
         const std::string arguments = command;
         CAPTURE(arguments);
         const Outcome outcome = ulplab(arguments);
@@ -98,8 +98,8 @@ TEST_CASE("traces of two generations part, and the place is named") {
     const auto a = temporary("a.trace");
     const auto b = temporary("b.trace");
     const std::string settings = " --steps 6 --hidden 16 --batch 16 ";
-    CHECK(ulplab("gpu train --backend soft:h100" + settings + "--out " + a.string()).code == 0);
-    CHECK(ulplab("gpu train --backend soft:a100" + settings + "--out " + b.string()).code == 0);
+    CHECK(ulplab("gpu train --unit soft:h100" + settings + "--out " + a.string()).code == 0);
+    CHECK(ulplab("gpu train --unit soft:a100" + settings + "--out " + b.string()).code == 0);
     CHECK(ulplab("compare " + a.string() + " " + a.string()).code == 0);
     const Outcome files = ulplab("compare " + a.string() + " " + b.string());
     CHECK(files.code == 4);
@@ -137,8 +137,8 @@ TEST_CASE("traces of `train` are compared, whatever multiplied") {
     const auto a = temporary("a.csv");
     const auto b = temporary("b.csv");
     const std::string settings = " --net mlp --steps 2 --images 64 --batch 16 --recipe mixed_fp16 --trace ";
-    CHECK(ulplab("train --backend soft:h100" + settings + a.string()).code == 0);
-    CHECK(ulplab("train --backend soft:a100" + settings + b.string()).code == 0);
+    CHECK(ulplab("train --unit soft:h100" + settings + a.string()).code == 0);
+    CHECK(ulplab("train --unit soft:a100" + settings + b.string()).code == 0);
     const Outcome same = ulplab("compare " + a.string() + " " + a.string());
     CHECK(same.code == 0);
     CHECK(contains(same.output, "equal in all 2 steps"));
@@ -158,11 +158,11 @@ TEST_CASE("traces of `train` are compared, whatever multiplied") {
 TEST_CASE("`train` takes the steps of `gpu train`, and traces of both kinds are compared") {
     const auto a = temporary("a.trace");
     const auto b = temporary("b.csv");
-    CHECK(ulplab("gpu train --backend soft:h100 --steps 2 --recipe bf16 --out " + a.string()).code == 0);
+    CHECK(ulplab("gpu train --unit soft:h100 --steps 2 --recipe bf16 --out " + a.string()).code == 0);
     for (const auto& [rate, code, words] :
          {std::tuple{"0.1", 0, "equal in all 2 steps"}, std::tuple{"0.2", 4, "step 0"}}) {
         CHECK(ulplab(std::string("train --images 4000 --recipe bf16 --steps 2 --learning-rate ") + rate +
-                     " --backend soft:h100 --trace " + b.string())
+                     " --unit soft:h100 --trace " + b.string())
                   .code == 0);
         const Outcome outcome = ulplab("compare " + a.string() + " " + b.string());
         CHECK(outcome.code == code);

@@ -46,7 +46,7 @@ ExitCode run_gpu_train(const GpuTrainOptions& options) {
 
 Action declare_gpu_train(OptionParser& app) {
     const auto options = std::make_shared<GpuTrainOptions>();
-    app.add_option("--backend", options->backend, "what multiplies: cuda:mma, cuda:wgmma, soft:h100, ...").required();
+    app.add_option("--unit", options->backend, "what multiplies: cuda:mma, cuda:wgmma, soft:h100, ...").required();
     app.add_option("--recipe", options->run.recipe, "how precise: mixed_fp16, bf16, tf32, ...").capture_default_str();
     app.add_option("--steps", options->run.steps, "of training").capture_default_str();
     app.add_option("--hidden", options->run.hidden, "width of the hidden layer").capture_default_str();

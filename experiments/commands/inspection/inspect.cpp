@@ -23,7 +23,7 @@ struct InspectOptions {
     std::vector<std::string> files;
     std::vector<std::string> formats{"fp16", "bf16", "e4m3", "e5m2", "mxfp8", "nvfp4"};
     std::string target = "fp16";
-    std::string output = "console";
+    bool json = false;
     std::vector<std::string> against;
     std::string page;
 };
@@ -173,7 +173,7 @@ ExitCode compare_dumps(const InspectOptions& options) {
         differences(input_tensors(options.files), input_tensors(options.against));
     const std::vector<StepDrift> drift = drift_over_steps(found);
     const auto first = std::ranges::find_if(found, [](const TensorDifference& each) { return each.differ > 0; });
-    if (options.output == "json") {
+    if (options.json) {
         nlohmann::ordered_json json{{"tensors", nlohmann::ordered_json::array()},
                                     {"steps", nlohmann::ordered_json::array()},
                                     {"first", nullptr}};
@@ -195,9 +195,10 @@ ExitCode compare_dumps(const InspectOptions& options) {
 }
 
 ExitCode inspect(const InspectOptions& options) {
+    require_writable(options.page);
     if (!options.against.empty()) return compare_dumps(options);
     const Inspection result = inspect_tensors({options.files, options.formats, options.target});
-    if (options.output == "json") {
+    if (options.json) {
         fmt::print("{}\n", json_of(result).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     } else {
         print_console(result);
@@ -227,9 +228,7 @@ Action declare_inspect(OptionParser& app) {
                    "second dump (file, folder or pattern): compares bits tensor by tensor instead; exit code 4 where "
                    "they differ")
         .repeated();
-    app.add_option("--output", options->output, "form of the output: console or json")
-        .one_of({"console", "json"})
-        .capture_default_str();
+    app.add_flag("--json", options->json, "prints JSON");
     app.add_option("--page", options->page,
                    "file for one HTML page with the histograms, the losses and the loss scale");
     return [options] { return inspect(*options); };

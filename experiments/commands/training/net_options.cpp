@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "engine/files/whole_file.hpp"
@@ -25,9 +26,9 @@ std::string operation_in(const std::string& label) {
     return name;
 }
 
-/// "with --override loss_scale=dynamic", as the user gave them.
+/// "with --set loss_scale=dynamic", as the user gave them.
 std::string overrides_text(const NetOptions& options) {
-    return options.overrides.empty() ? "" : fmt::format(" with --override {}", fmt::join(options.overrides, " "));
+    return options.overrides.empty() ? "" : fmt::format(" with --set {}", fmt::join(options.overrides, " "));
 }
 
 }  // namespace
@@ -60,13 +61,13 @@ FloatFormat kept_format(const char* option, const std::string& name) {
 Recipe recipe_of(const NetOptions& options) {
     Recipe recipe;
     if (options.level.empty()) {
-        if (!options.overrides.empty()) throw UsageError("--override changes a --level; name one, from O0 to O3");
+        if (!options.overrides.empty()) throw UsageError("--set changes a --level; name one, from O0 to O3");
         recipe = recipe_by_name(options.recipe);
     } else {
         LevelProperties changed;
         for (const std::string& text : options.overrides) {
             const std::size_t equals = text.find('=');
-            if (equals == std::string::npos) throw UsageError("--override takes PROPERTY=VALUE, not '" + text + "'");
+            if (equals == std::string::npos) throw UsageError("--set takes PROPERTY=VALUE, not '" + text + "'");
             changed[text.substr(0, equals)] = text.substr(equals + 1);
         }
         const Level level(options.level, changed);
@@ -82,13 +83,25 @@ Recipe recipe_of(const NetOptions& options) {
     if (options.loss_scale) {
         require_scalable(recipe, fmt::format("--loss-scale {}", *options.loss_scale));
     } else if (!options.scaler.empty()) {
-        require_scalable(recipe, "--scaler " + options.scaler);
+        require_scalable(recipe, "--loss-scale " + options.scaler);
     } else if (!options.level.empty()) {
         require_scalable(recipe, fmt::format("--level {}{}", options.level, overrides_text(options)));
     }
     recipe = with_fp32_operations(with_low_operations(std::move(recipe), options.low), options.fp32);
     if (!options.statistics.empty()) recipe.statistics = kept_format("--statistics", options.statistics);
     return recipe;
+}
+
+void take_loss_scale(NetOptions& options, const std::string& text) {
+    options.loss_scale.reset();
+    options.scaler.clear();
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc() && end == text.data() + text.size()) {
+        options.loss_scale = value;
+    } else {
+        options.scaler = text;
+    }
 }
 
 void require_sensible(const NetOptions& options) {

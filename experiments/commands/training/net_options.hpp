@@ -36,7 +36,7 @@ struct NetOptions {
 
 /// --net and what is behind it: data, optimizer, steps, weights and seed.
 void declare_net(OptionParser& app, NetOptions& options);
-/// --recipe, --level, --override, --fp32, --low, --loss-scale, --scaler and --statistics.
+/// --recipe, --level, --set, --fp32, --low, --loss-scale and --statistics.
 void declare_arithmetic(OptionParser& app, NetOptions& options);
 void declare_backend(OptionParser& app, NetOptions& options);
 /// "Recipes:" and a line for each.
@@ -52,6 +52,8 @@ std::string names_of(const Rows& rows, const Name& name_of_row) {
     return names;
 }
 
+/// The value of --loss-scale: a number, or the name of a rule; the last one given counts.
+void take_loss_scale(NetOptions& options, const std::string& text);
 /// Throws UsageError for steps, batches, scales, rates and --eps that make no sense.
 void require_sensible(const NetOptions& options);
 /// Of a name in the table, or of a file. Throws DataError that names the place.

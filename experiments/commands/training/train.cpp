@@ -78,7 +78,7 @@ void require_outputs(const TrainOptions& options) {
     constexpr std::string_view suffix = ".safetensors";
     if (!options.save_weights.empty() && !options.save_weights.ends_with(suffix)) {
         throw UsageError(
-            fmt::format("--save-weights {}: weights are written as safetensors; give a name that ends in {}",
+            fmt::format("--out {}: weights are written as safetensors; give a name that ends in {}",
                         options.save_weights, suffix));
     }
     const std::string lock = options.checkpoint.empty() ? "" : options.checkpoint + ".lock";
@@ -92,7 +92,7 @@ void require_outputs(const TrainOptions& options) {
     }
     for (const auto& [option, file] : {std::pair{"--checkpoint", &options.checkpoint},
                                        {"the lock of --checkpoint", &lock},
-                                       {"--save-weights", &options.save_weights},
+                                       {"--out", &options.save_weights},
                                        {"--products", &options.products},
                                        {"--trace", &options.trace},
                                        {"--histograms", &options.histograms}}) {
@@ -175,7 +175,7 @@ RunIdentity NetRun::identity() const {
         {"--net", description_.name},
         {"net", "of SHA-256 " + sha256_of(json_of(description_))},
         {options_.level.empty() ? "--recipe" : "--level", recipe.name},
-        {"--scaler", recipe.loss_scale.dialect},
+        {"--scaler", recipe.loss_scale.dialect},  // stored names: run_identity.cpp has what they are called
         {"--loss-scale", fmt::format("{}", recipe.loss_scale.initial)},
         {"--backend", trainer_.engine().backend->name()},
         {"--optimizer", options_.optimizer},
@@ -335,7 +335,7 @@ Action declare_train(OptionParser& app) {
     app.add_flag("--evaluate-fp32", o->evaluate_fp32, "evaluates in fp32, whatever the recipe");
     app.add_option("--checkpoint", o->checkpoint,
                    "file that is saved ten times and at Ctrl-C, and resumed from where it exists; locked meanwhile");
-    app.add_option("--save-weights", o->save_weights, "file for the trained weights, .safetensors with the same names");
+    app.add_option("--out", o->save_weights, "file for the trained weights, .safetensors with the same names");
     app.add_option("--products", o->products, "file for the log of every product: shape, backend, path and why");
     app.add_option("--trace", o->trace,
                    "file for every step's loss, its bits, loss scale and a digest of each parameter, as CSV");

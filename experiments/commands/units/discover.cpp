@@ -1,4 +1,4 @@
-// `ulplab discover --backend SPEC`: the parameters of a matrix unit, found by asking it.
+// `ulplab discover --unit SPEC`: the parameters of a matrix unit, found by asking it.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include "experiments/commands/units/black_box.hpp"
 #include "experiments/commands/units/fitted_unit.hpp"
 #include "experiments/commands/units/model_keys.hpp"
+#include "experiments/commands/units/operand_options.hpp"
 #include "softfloat/black_boxes/integer_match.hpp"
 #include "softfloat/black_boxes/match_check.hpp"
 #include "softfloat/errors.hpp"
@@ -309,16 +310,14 @@ ExitCode discover_unit(const DiscoverOptions& options) {
 Action declare_discover(OptionParser& app) {
     const auto options = std::make_shared<DiscoverOptions>();
     app.add_option(
-           "--backend", options->backend,
+           "--unit", options->backend,
            "what to ask: a backend (soft:h100, eigen, soft:ieee), a row of the model table "
            "(sm_90:wgmma.fp16.fp32), the description of one (FILE.json), a unit of this processor (x86:vdpbf16ps, "
            "x86:tdpbf16ps), or a black box: " +
                std::string(black_box_forms))
-        .required();
-    app.add_option("--input", options->input, "format of A and B, for backends and black boxes").capture_default_str();
-    app.add_option("--output", options->output,
-                   "format of C and D, for backends and black boxes; s32 for integer ones, whose operands are bytes")
-        .capture_default_str();
+        .required()
+        .type_name("SPEC|KEY|FILE");
+    declare_unit_formats(app, options->input, options->output);
     app.add_option("-k", options->k, "length of the dot product, for backends and black boxes").capture_default_str();
     app.add_option("--blocks", options->blocks,
                    "number of random dot products on which each matching floating-point row is checked; 0 for none")
@@ -329,7 +328,7 @@ Action declare_discover(OptionParser& app) {
                  "seek a description where no row matches, for backends, too; for black boxes that is always done");
     app.add_option("--against", options->against,
                    "only compare the unit with this row or FILE.json on the random dot products");
-    app.add_option("-o,--write", options->write, "file for the description of what was found, as FILE.json");
+    app.add_option("--out", options->write, "file for the description of what was found, as FILE.json");
     return [options] { return discover_unit(*options); };
 }
 

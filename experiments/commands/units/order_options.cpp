@@ -3,38 +3,73 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <limits>
+#include <sstream>
+#include <string_view>
 
 #include "softfloat/errors.hpp"
 
 namespace ulp {
+namespace {
+
+constexpr std::string_view words_of_order =
+    "split=N (pieces of k, summed separately and added in fp32; at most one per instruction), piece=N (length of the "
+    "pieces of k, the last one shorter; instead of split), slice=N (number of k after which the next piece has its "
+    "turn; else the pieces are stretches of k), tile=N (length of a kernel's tiles of k: a piece begins with its "
+    "remainder, filled up with zeros), promote=N (number of k after which the running sum is added to an fp32 "
+    "accumulator, again and again), narrow (the pieces' sums are added in the accumulator's format)";
+
+std::int64_t number_of(const std::string& word, const std::string& text) {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    constexpr std::int64_t most = std::numeric_limits<int>::max();
+    if (error == std::errc() && end == text.data() + text.size() && value >= -most && value <= most) return value;
+    throw UsageError(fmt::format("--order {}={}: this is not a whole number; give {}=N", word, text, word));
+}
+
+}  // namespace
 
 void OrderOptions::declare(OptionParser& app) {
-    app.add_option("--split-k", split_k,
-                   "number of pieces of k, summed separately and added in fp32; at most one piece per instruction");
-    app.add_option("--piece-k", piece_k, "length of the pieces of k, the last one shorter; instead of --split-k");
-    app.add_option(
-        "--slice-k", slice_k,
-        "with --split-k: number of k after which the next piece has its turn (sliced k); default: the pieces "
-        "are stretches of k");
-    app.add_option("--tile-k", tile_k,
-                   "length of a kernel's tiles of k: a piece begins with its remainder, filled up with zeros");
-    app.add_flag("--narrow-sums", narrow_sums, "the pieces' sums are added in the accumulator's format, not in fp32");
-    app.add_option("--promote", promote,
-                   "number of k after which the running sum is added to an fp32 accumulator, again and again");
+    app.add_parsed(
+        "--order", [this](const std::string& text) { take(text); },
+        "order of summation along k, with commas: " + std::string(words_of_order));
+}
+
+void OrderOptions::take(const std::string& text) {
+    std::istringstream parts(text);
+    for (std::string part; std::getline(parts, part, ',');) {
+        const std::size_t equals = part.find('=');
+        const std::string word = part.substr(0, equals);
+        if (part == "narrow") {
+            narrow_sums = true;
+            continue;
+        }
+        const bool known = word == "split" || word == "piece" || word == "slice" || word == "tile" || word == "promote";
+        if (!known || equals == std::string::npos) {
+            throw UsageError(fmt::format("--order has no '{}'; it takes, with commas, {}", part, words_of_order));
+        }
+        const std::int64_t value = number_of(word, part.substr(equals + 1));
+        if (word == "split") split_k = static_cast<int>(value);
+        if (word == "piece") piece_k = value;
+        if (word == "slice") slice_k = value;
+        if (word == "tile") tile_k = value;
+        if (word == "promote") promote = value;
+    }
 }
 
 ProductOrder OrderOptions::order() const {
-    for (const auto& [name, value] : {std::pair{"--piece-k", piece_k}, {"--slice-k", slice_k}, {"--tile-k", tile_k}}) {
-        if (value < 0) throw UsageError(fmt::format("{} is {}; give 1 or more, or 0 for none", name, value));
+    for (const auto& [name, value] : {std::pair{"piece", piece_k}, {"slice", slice_k}, {"tile", tile_k}}) {
+        if (value < 0) throw UsageError(fmt::format("--order {}={}: give 1 or more, or 0 for none", name, value));
     }
     if (piece_k > 0 && split_k != 1) {
         throw UsageError(
-            fmt::format("--piece-k {} and --split-k {} exclude each other; give one of them", piece_k, split_k));
+            fmt::format("--order piece={} and split={} exclude each other; give one of them", piece_k, split_k));
     }
     if (slice_k > 0 && split_k == 1)
-        throw UsageError("--slice-k gives turns to the pieces of --split-k; give that, too");
+        throw UsageError("--order slice gives turns to the pieces of split; give that, too: split=2,slice=32");
     if (narrow_sums && split_k == 1 && piece_k == 0) {
-        throw UsageError("--narrow-sums says how pieces are added; give --split-k or --piece-k, too");
+        throw UsageError("--order narrow says how pieces are added; give split or piece, too: split=2,narrow");
     }
     return {.split_k = split_k,
             .piece_k = piece_k,
@@ -47,8 +82,8 @@ ProductOrder OrderOptions::order() const {
 void OrderOptions::require_pieces(std::int64_t k, int instruction_k) const {
     const std::int64_t most = std::max<std::int64_t>((k + instruction_k - 1) / instruction_k, 1);
     if (split_k >= 1 && split_k <= most) return;
-    throw UsageError(fmt::format("--split-k is {}; k = {} has {} instructions of {}, so choose 1 to {} pieces", split_k,
-                                 k, most, instruction_k, most));
+    throw UsageError(fmt::format("--order split={}: k = {} has {} instructions of {}, so choose 1 to {} pieces",
+                                 split_k, k, most, instruction_k, most));
 }
 
 }  // namespace ulp

@@ -1,7 +1,8 @@
-// The options that say in which order a product is added (softfloat/matrix_units/product.hpp).
+// The option --order: in which order a product is added (softfloat/matrix_units/product.hpp).
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "experiments/program/options.hpp"
 #include "softfloat/matrix_units/product.hpp"
@@ -14,6 +15,8 @@ struct OrderOptions {
     bool narrow_sums = false;
 
     void declare(OptionParser& app);
+    /// Takes "split=4,slice=32". Throws UsageError that lists the words.
+    void take(const std::string& text);
     /// Without an epilogue. Throws UsageError for numbers out of range and orders that exclude each other.
     [[nodiscard]] ProductOrder order() const;
     /// Throws UsageError where there are more pieces than instructions in k.

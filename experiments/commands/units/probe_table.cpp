@@ -6,8 +6,10 @@
 #include <memory>
 #include <set>
 
+#include "engine/products/unit_file.hpp"
 #include "experiments/commands/command.hpp"
 #include "experiments/commands/units/black_box.hpp"
+#include "experiments/commands/units/operand_options.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/lab/integer_probes.hpp"
@@ -22,7 +24,6 @@ namespace ulp {
 namespace {
 
 struct ProbeTableOptions {
-    std::string architecture = "sm_90";
     std::string unit, input = "fp16", output = "fp32";
     int k = 16;
 };
@@ -152,8 +153,9 @@ ExitCode probe_unit(const ProbeTableOptions& options) {
 }
 
 ExitCode probe_table(const ProbeTableOptions& options) {
-    if (!options.unit.empty()) return probe_unit(options);
-    const std::string architecture = architecture_of(options.architecture);
+    const bool asks = is_unit_file(options.unit) || options.unit.find(':') != std::string::npos;
+    if (asks) return probe_unit(options);
+    const std::string architecture = architecture_of(options.unit.empty() ? "sm_90" : options.unit);
     fmt::print("Answers of the models of {} under the policy sets\n", architecture);
     for (const PolicySet& set : policy_sets) fmt::print("  {}: {}\n", set.name, set.meaning);
     fmt::print("\n{:<28}", "");
@@ -165,13 +167,12 @@ ExitCode probe_table(const ProbeTableOptions& options) {
 
 Action declare_probe_table(OptionParser& app) {
     const auto options = std::make_shared<ProbeTableOptions>();
-    app.add_option("--gpu", options->architecture, "GPU, generation or architecture: H100, Ampere, sm_100")
-        .capture_default_str();
-    app.add_option("--unit", options->unit,
-                   fmt::format("unit that answers the probes instead: a row, FILE.json, {}", black_box_forms));
-    app.add_option("--input", options->input, "with --unit: format of A and B").capture_default_str();
-    app.add_option("--output", options->output, "with --unit: format of C and D; s32 for integer units")
-        .capture_default_str();
+    app.add_option(
+        "--unit", options->unit,
+        fmt::format("GPU, generation or architecture: H100 (the default), Ampere, sm_100; or what answers the "
+                    "probes instead: a row, FILE.json, {}",
+                    black_box_forms));
+    declare_unit_formats(app, options->input, options->output);
     app.add_option("-k", options->k, "with --unit: products of its instruction").capture_default_str();
     return [options] { return probe_table(*options); };
 }
