@@ -27,7 +27,6 @@ Command matmul_command();
 Command models_command();
 Command probe_table_command();
 Command quantize_command();
-Command recipes_command();
 Command report_command();
 Command run_command();
 Command search_command();
@@ -67,7 +66,6 @@ std::span<const Command> commands() {
         gpu_command(),
         compare_command(),
         train_command(),
-        recipes_command(),
         diagnose_command(),
         search_command(),
         digests_command(),

@@ -174,7 +174,7 @@ TEST_CASE("a loss scale without masters names the option and the recipes that ha
     CHECK(trained({"--recipe=fp16", "--scaler=constant", "--images=64", "--steps=1"}).exit_code == 0);
     const std::string largest = "--loss-scale=170141183460469231731687303715884105728";
     CHECK_FALSE(says(trained({"--recipe=fp32", largest, "--images=64", "--steps=1"}), "give a scale"));
-    const Finished compared = test::ulplab({"recipes", "compare", "--recipes", "fp32,fp16@2^3", "--steps", "2"});
+    const Finished compared = test::ulplab({"search", "format", "--recipes", "fp16@2^3", "--steps", "2"});
     CHECK(compared.exit_code == 2);
     CHECK(says(compared, "fp16@2^3: recipe fp16 updates in fp16 without fp32 masters"));
 }
@@ -228,13 +228,13 @@ TEST_CASE("a checkpoint is refused where a unit's file or eigen's kernel is anot
     std::string renamed = text;
     renamed.replace(renamed.find("\"test\""), 6, "\"another name\"");
     write_file(unit, text);
-    CHECK(run({"--backend=soft:" + unit, "--steps=2"}).exit_code == 0);
+    CHECK(run({"--unit=soft:" + unit, "--steps=2"}).exit_code == 0);
     write_file(unit, narrower);
-    const Finished other = run({"--backend=soft:" + unit, "--steps=4"});
+    const Finished other = run({"--unit=soft:" + unit, "--steps=4"});
     CHECK(other.exit_code == 3);
     CHECK(says(other, "made with backend soft:" + unit + " of SHA-256 "));
     write_file(unit, renamed);  // the same arithmetic
-    CHECK(run({"--backend=soft:" + unit, "--steps=4"}).exit_code == 0);
+    CHECK(run({"--unit=soft:" + unit, "--steps=4"}).exit_code == 0);
 
     std::filesystem::remove(folder / "c");
     CHECK(run({"--recipe=fp32", "--steps=2"}).exit_code == 0);

@@ -152,7 +152,7 @@ TEST_CASE("ulplab train --why-nan names the operation, the element and the opera
     CHECK(contains(found.output, "f800000) in fp16"));
     CHECK(contains(found.output, "largest magnitude "));
     CHECK(contains(found.output, "remedy: a loss scale of at most "));
-    CHECK(contains(train({"--why-nan", "--recipe=fp32", "--backend=soft:ieee"}).output, "every number was finite"));
+    CHECK(contains(train({"--why-nan", "--recipe=fp32", "--unit=soft:ieee"}).output, "every number was finite"));
     const Finished skips = train({"--why-nan", "--recipe=mixed_fp16_fp16_loss"});
     CHECK(contains(skips.output, "steps skipped by the loss scale passed over"));
     CHECK(contains(skips.output, "every number was finite"));
@@ -279,7 +279,7 @@ TEST_CASE("ulplab train goes on from its checkpoint to the same numbers and dige
     for (const Case& c : {Case{"--net=cnn", "--net mlp, this run has --net cnn"},
                           {"--batch=16", "--batch 8, this run has --batch 16"},
                           {"--learning-rate=0.1", "--learning-rate 0.05, this run has --learning-rate 0.1"},
-                          {"--backend=soft:ieee", "--backend soft:h100, this run has --backend soft:ieee"},
+                          {"--unit=soft:ieee", "--backend soft:h100, this run has --backend soft:ieee"},
                           {"--recipe=bf16", "--recipe mixed_fp16, this run has --recipe bf16"},
                           {"--loss-scale=8", "--scaler pytorch, this run has --scaler constant"},
                           {"--optimizer=adam", "--optimizer sgd, this run has --optimizer adam"},

@@ -67,7 +67,7 @@ void declare_arithmetic(OptionParser& app, NetOptions& o) {
 }
 
 void declare_backend(OptionParser& app, NetOptions& o) {
-    app.add_option("--backend", o.backend,
+    app.add_option("--unit", o.backend,
                    "what multiplies; default soft:h100, and eigen for recipes whose products it lacks");
 }
 
