@@ -177,8 +177,9 @@ std::string verdict_sentence(const RecipeStudy& study) {
             reference.arithmetic.name);
     }
     const StudyArm* found = sufficient_arm(study);
-    const std::string limit = fmt::format("at most {:g} % above {}'s ({} paired seeds, 95 %)", 100 * study.margin,
-                                          reference.arithmetic.name, reference.runs.size());
+    const std::string limit =
+        fmt::format("at most {:g} % above {}'s ({} paired seed{}, 95 %)", 100 * study.margin, reference.arithmetic.name,
+                    reference.runs.size(), reference.runs.size() == 1 ? "" : "s");
     std::string sentence =
         found != nullptr
             ? fmt::format("{} suffices: it is the cheapest whose loss is {}", described(*found), limit)

@@ -52,7 +52,8 @@ void print_arm(const RecipeStudy& study) {
     const StudyArm& arm = study.arms.back();
     const ArmVerdict verdict = verdict_of(study, arm);
     if (study.arms.size() == 1) {
-        fmt::print("{}: loss {}, mean of {} seeds\n", arm.arithmetic.name, loss_text(verdict.loss), arm.runs.size());
+        fmt::print("{}: loss {}, mean of {} seed{}\n", arm.arithmetic.name, loss_text(verdict.loss), arm.runs.size(),
+                   arm.runs.size() == 1 ? "" : "s");
         if (std::isfinite(verdict.loss)) fmt::print("  {:<22} {:>6} {:>12}\n", "recipe", "bits", "bytes");
         return;
     }
