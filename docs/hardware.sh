@@ -178,7 +178,7 @@ TEXT
     for trace in "$folder"/*.trace; do
         name=$(basename "$trace")
         IFS=. read -r _ family recipe _ <<<"$name"
-        echo "| \`$recipe\` | $family | $(sed -n 's/^steps //p' "$trace") | [$name](../$folder$name) |"
+        echo "| \`$recipe\` | $family | $(sed -n 's/^# --steps //p' "$trace") | [$name](../$folder$name) |"
     done
     echo
 done

@@ -137,19 +137,20 @@ software_backend() {
         sm_90) echo "soft:h100.$1" ;;
     esac
 }
+training=(--images 4000 --learning-rate 0.1 --steps "$steps")  # a net of two layers on generated digits
 software_runs=()
 for family in $families; do
     for recipe in mixed_fp16 bf16 tf32; do
-        OMP_NUM_THREADS=2 "$ulplab" gpu train --backend "$(software_backend "$family")" --recipe "$recipe" --steps "$steps" \
-            --out "$out/traces/software.$family.$recipe.trace" > "$out/logs/train_software_${family}_$recipe.log" 2>&1 &
+        OMP_NUM_THREADS=2 "$ulplab" train "${training[@]}" --unit "$(software_backend "$family")" --recipe "$recipe" \
+            --trace "$out/traces/software.$family.$recipe.trace" > "$out/logs/train_software_${family}_$recipe.log" 2>&1 &
         software_runs+=($!)
     done
 done
 if [ "$dry" = no ]; then
     for family in $families; do
         for recipe in mixed_fp16 bf16 tf32; do
-            step "train_${family}_$recipe" 90 "$ulplab" gpu train --backend "cuda:$family" --recipe "$recipe" \
-                --steps "$steps" --out "$out/traces/$architecture.$family.$recipe.trace"
+            step "train_${family}_$recipe" 90 "$ulplab" train "${training[@]}" --unit "cuda:$family" --recipe "$recipe" \
+                --trace "$out/traces/$architecture.$family.$recipe.trace"
         done
     done
 fi

@@ -92,7 +92,6 @@ constexpr Command parts[] = {
     {"attention", "fused attention on the device and by the model, in tiles of several sizes", declare_gpu_attention},
     {"transformer", "a forward pass of GPT-2's shape by the library and the attention kernel, and by their models",
      declare_gpu_transformer},
-    {"train", "train a net on a backend and keep its trace", declare_gpu_train},
     {"experiments", "compare the experiments' own products with the card's", declare_gpu_experiments},
 };
 

@@ -26,7 +26,6 @@ Action declare_gpu_fma(OptionParser& app);
 Action declare_gpu_functions(OptionParser& app);
 Action declare_gpu_attention(OptionParser& app);
 Action declare_gpu_invariance(OptionParser& app);
-Action declare_gpu_train(OptionParser& app);
 Action declare_gpu_transformer(OptionParser& app);
 Action declare_gpu_experiments(OptionParser& app);
 

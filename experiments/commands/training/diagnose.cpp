@@ -7,7 +7,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "engine/training/weights.hpp"
 #include "experiments/commands/command.hpp"
 #include "experiments/commands/inspection/diagnosis.hpp"
 #include "experiments/commands/inspection/inspection_page.hpp"
@@ -58,16 +57,12 @@ std::vector<std::string> recipes_to_try(const DiagnoseOptions& options, const In
 
 /// Trains until a number is not finite.
 void watch_a_run(const NetDescription& net, const DiagnoseOptions& options, NetDiagnosis& found) {
-    const NetTask task = task_of(net, options, options.seed);
     const Arithmetic arithmetic = arithmetic_of_text(options.recipe, options);
-    Trainer trainer(Engine(arithmetic.recipe, make_backend(arithmetic.backend)), options.seed);
-    trainer.model().initialise_by(Initialisation(options.init));
-    const Net built(trainer.model(), net.layers, net.input.shape, net.outputs);
-    if (!options.weights.empty()) (void)load_weights(options.weights, trainer.model());
-    trainer.optimize(optimizer_of(options));
+    NetTraining training(options, net, Engine(arithmetic.recipe, make_backend(arithmetic.backend)), options.seed,
+                         optimizer_of(options));
     Watch watch;
-    trainer.observers().watch = &watch;
-    while (trainer.steps() < options.steps && !watch.first_nonfinite) (void)train_step(trainer, task, built);
+    training.trainer.observers().watch = &watch;
+    while (training.trainer.steps() < options.steps && !watch.first_nonfinite) (void)training.step();
     found.skips = watch.skips;
     if (watch.first_nonfinite) found.first_nonfinite = watch.first_nonfinite->text();
 }

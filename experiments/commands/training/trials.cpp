@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -13,7 +14,6 @@
 #include "engine/files/sha256.hpp"
 #include "engine/files/whole_file.hpp"
 #include "engine/training/run_identity.hpp"
-#include "engine/training/weights.hpp"
 #include "experiments/program/files.hpp"
 #include "experiments/program/interruption.hpp"
 #include "experiments/program/side_by_side.hpp"
@@ -111,34 +111,21 @@ class GradientCounter {
     std::map<std::string, Counted> tensors_;
 };
 
-/// A net and what it is trained on.
-struct Prepared {
-    Trainer trainer;
-    NetTask task;
-    Net net;
-
-    Prepared(const NetOptions& options, const NetDescription& description, const Arithmetic& arithmetic,
-             std::uint64_t seed)
-        : trainer(Engine(arithmetic.recipe, make_backend(arithmetic.backend)), seed),
-          task(task_of(description, options, seed)),
-          net(started(trainer.model(), options), description.layers, description.input.shape, description.outputs) {
-        OptimizerOptions optimizer = optimizer_of(options);
-        optimizer.seed = seed;
-        trainer.optimize(optimizer);
-        trainer.keep_trace = false;
-        if (!options.weights.empty()) (void)load_weights(options.weights, trainer.model());
-    }
-    StepResult step() { return train_step(trainer, task, net); }
-    static Model& started(Model& model, const NetOptions& options) {
-        model.initialise_by(Initialisation(options.init));
-        return model;
-    }
-};
+/// The training of one arithmetic; its stochastic rounding is of the seed, too.
+std::unique_ptr<NetTraining> prepared(const NetOptions& options, const NetDescription& net,
+                                      const Arithmetic& arithmetic, std::uint64_t seed) {
+    OptimizerOptions optimizer = optimizer_of(options);
+    optimizer.seed = seed;
+    auto training = std::make_unique<NetTraining>(
+        options, net, Engine(arithmetic.recipe, make_backend(arithmetic.backend)), seed, optimizer);
+    training->trainer.keep_trace = false;
+    return training;
+}
 
 constexpr std::int64_t scored_steps = 8;
 
 /// The score of a training that is finished, of whose own losses these are.
-double score_of(Prepared& run, const std::vector<double>& losses) {
+double score_of(NetTraining& run, const std::vector<double>& losses) {
     const auto steps = static_cast<std::int64_t>(losses.size());
     const std::int64_t first = std::max<std::int64_t>(0, steps - scored_steps);
     double sum = 0;
@@ -214,9 +201,10 @@ fs::path Trials::file_of(const Trial& trial) {
 }
 
 TrialResult Trials::trained(const Trial& trial) const {
-    Prepared run(options_, net_, trial.arithmetic, trial.seed);
-    std::optional<Prepared> reference;
-    if (trial.beside) reference.emplace(options_, net_, *trial.beside, trial.seed);
+    const std::unique_ptr<NetTraining> training = prepared(options_, net_, trial.arithmetic, trial.seed);
+    NetTraining& run = *training;
+    const std::unique_ptr<NetTraining> reference =
+        trial.beside ? prepared(options_, net_, *trial.beside, trial.seed) : nullptr;
     GradientCounter counter;
     if (trial.counts_gradients) {
         run.trainer.watch([](std::int64_t) { return true; }, [&](const TapEvent& event) { counter(event); });
@@ -279,8 +267,8 @@ std::vector<TrialResult> Trials::results(const std::vector<Trial>& trials) {
 }
 
 std::int64_t Trials::bytes_of_step(const Arithmetic& arithmetic) const {
-    Prepared run(options_, net_, arithmetic, options_.seed);
-    return run.trainer.planned_bytes([&](Tape& tape) { return run.task.loss(tape, run.net, 0); }).total().stored;
+    const std::unique_ptr<NetTraining> run = prepared(options_, net_, arithmetic, options_.seed);
+    return run->trainer.planned_bytes([&](Tape& tape) { return run->task.loss(tape, run->net, 0); }).total().stored;
 }
 
 std::vector<double> losses_of(const std::vector<TrialResult>& results) {
