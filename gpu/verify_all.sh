@@ -85,11 +85,11 @@ else
     step record 120 "$ulplab" gpu record --device "$device" --out "$out/recordings"
 fi
 # The same inputs once more: a unit whose answers change from run to run would show here.
-step verify_again 60 "$ulplab" gpu verify --device "$device" "$out/recordings"
+step verify_again 60 "$ulplab" verify --device "$device" "$out/recordings"
 # And against the models, where no GPU is needed.
-step replay 120 "$ulplab" gpu verify --device "software:$architecture" "$out/recordings"
+step replay 120 "$ulplab" verify --device "software:$architecture" "$out/recordings"
 for folder in ${recordings[@]+"${recordings[@]}"}; do
-    step "verify_$(basename "$folder")" 60 "$ulplab" gpu verify --device "$device" "$folder"
+    step "verify_$(basename "$folder")" 60 "$ulplab" verify --device "$device" "$folder"
 done
 
 # The parameters of its instructions, found by asking them.

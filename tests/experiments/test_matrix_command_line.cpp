@@ -53,7 +53,7 @@ TEST_CASE("verify replays recordings of both kinds in one folder") {
     write_set(folder.path(), "H100", "01000000101000000000000000000001");
     check_ends({"verify", path}, 4, "mma.m16n8k8.fp16.fp32 probes");
     check_ends({"verify", path}, 4, "H100 fp16 fp16->fp32 0/1\n");
-    check_ends({"gpu", "verify", "--device", "software:sm_90", path}, 4, "as recorded 0/1");
+    check_ends({"verify", "--device", "software:sm_90", path}, 4, "as recorded 0/1");
 }
 
 TEST_CASE("verify prints a line a set, and ends with 4 and the first difference in full") {
