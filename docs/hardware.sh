@@ -88,7 +88,7 @@ TEXT
 
 ### Open points, settled
 
-The inputs on which the published models disagree (`ulplab gpu probe`; the hypotheses are those of
+The inputs on which the published models disagree (`ulplab discover --table --unit cuda`; the hypotheses are those of
 [softfloat/matrix_units/policies.hpp](../softfloat/matrix_units/policies.hpp)).
 
 | probe | instruction | answer | supports | against |

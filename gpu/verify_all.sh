@@ -77,7 +77,7 @@ fi
 
 architecture=$(sed -n 's/^# architecture //p' "$out/info.txt")
 
-step probe 60 "$ulplab" gpu probe --device "$device" --out "$out/probes.txt"
+step probe 60 "$ulplab" discover --table --unit "$device" --out "$out/probes.txt"
 
 if [ "$dry" = yes ]; then
     step record 120 "$ulplab" gpu record --device "$device" --instruction mma --digests 1 --out "$out/recordings"
@@ -98,7 +98,7 @@ if [ "$dry" = no ]; then
         for types in "fp16 fp32 16" "fp16 fp16 16" "bf16 fp32 16" "tf32 fp32 8" "e4m3 fp32 32" "e5m2 fp16 32"; do
             read -r input output k <<< "$types"
             grep -q "^$family\.[a-z0-9]*\.$input\.$output " "$out/info.txt" || continue  # this GPU has none
-            step "discover_${family}_${input}_$output" 30 "$ulplab" discover --backend "cuda:$family" --input "$input" \
+            step "discover_${family}_${input}_$output" 30 "$ulplab" discover --unit "cuda:$family" --input "$input" \
                 --output "$output" -k "$k"
             cat "$out/logs/discover_${family}_${input}_$output.log" >> "$out/discovery.txt"
             echo >> "$out/discovery.txt"

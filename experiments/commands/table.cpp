@@ -25,7 +25,6 @@ Command list_command();
 Command manual_command();
 Command matmul_command();
 Command models_command();
-Command probe_table_command();
 Command quantize_command();
 Command report_command();
 Command run_command();
@@ -60,7 +59,6 @@ std::span<const Command> commands() {
         matmul_command(),
         explain_command(),
         bound_command(),
-        probe_table_command(),
         discover_command(),
         bench_command(),
         gpu_command(),

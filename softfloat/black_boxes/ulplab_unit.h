@@ -1,4 +1,4 @@
-/* A matrix unit of your own as a shared library: one C function. `ulplab discover --backend library:./unit.so` loads it
+/* A matrix unit of your own as a shared library: one C function. `ulplab discover --unit library:./unit.so` loads it
  * and asks it.
  *
  *     #include <ulplab/softfloat/black_boxes/ulplab_unit.h>

@@ -246,16 +246,16 @@ TEST_CASE("matmul multiplies integers and block-scaled codes, and refuses scales
                "the scales are 1 x 4, the blocks 4 x 1");
     check_ends(product("sm_80:mma.u8.s32", {"--a-scales", file("x.npy")}), 2, "has no scales");
     check_ends(product("sm_120:mma.nvf5.e2m1.fp32", {}), 2, "nearest are sm_120:mma.nvf4.e2m1.fp32");
-    check_ends({"discover", "--backend", "sm_90:mma.fp61.fp32"}, 2, "nearest are sm_90:mma.fp16.fp32");
-    check_ends({"discover", "--backend", "sm_80:mma.s4.s32"}, 0, "operands              s4 x s4");
-    check_ends({"discover", "--backend", "sm_120:mma.e2m1.fp16"}, 0, "cannot be asked in these formats");
-    check_ends({"discover", "--backend", "sm_120:mma.nvf4.e2m1.fp32"}, 0, "elements of a scale   16");
-    check_ends({"discover", "--backend", "sm_120:mma.nvf4.e2m1.fp32"}, 0, "products added exactly 16");
+    check_ends({"discover", "--unit", "sm_90:mma.fp61.fp32"}, 2, "nearest are sm_90:mma.fp16.fp32");
+    check_ends({"discover", "--unit", "sm_80:mma.s4.s32"}, 0, "operands              s4 x s4");
+    check_ends({"discover", "--unit", "sm_120:mma.e2m1.fp16"}, 0, "cannot be asked in these formats");
+    check_ends({"discover", "--unit", "sm_120:mma.nvf4.e2m1.fp32"}, 0, "elements of a scale   16");
+    check_ends({"discover", "--unit", "sm_120:mma.nvf4.e2m1.fp32"}, 0, "products added exactly 16");
     check_ends({"models", "--gpu", "V100"}, 0, "sm_70:mma.fp16.fp16");
     check_ends({"models", "--format", "json"}, 0, "\"evidence\": \"verified live\"");
 }
 
-TEST_CASE("explain names what explains a result, discover finds a unit's parameters, probe-table lists predictions") {
+TEST_CASE("explain names what explains a result, discover finds a unit's parameters and lists predictions") {
     const std::vector<std::string> explain = {
         "explain",  "--model",  "sm_90:mma.fp16.fp32", "--a", "1.5,#8C00,1", "--b", "1.5,#0800,#2E66", "--c", "1",
         "--result", "#40566600"};
@@ -263,11 +263,18 @@ TEST_CASE("explain names what explains a result, discover finds a unit's paramet
     check_ends({"explain", "--model", "sm_90:mma.fp16.fp32", "--a", "0.1", "--b", "1"}, 2,
                "a[0]: 0.1 is not a value of fp16; use --round");
     check_ends({"explain", "--model", "sm_90:mma.fp16.fp32", "--a", "1,2", "--b", "1"}, 2, "as many values");
-    check_ends({"discover", "--backend", "soft:a100"}, 0, "summation tree        ((c 0-7) 8-15)");
-    check_ends({"discover", "--backend", "soft:a100"}, 0, "F = 24 fraction bits");
-    check_ends({"discover", "--backend", "soft:v101"}, 2, "soft:v101");
-    check_ends({"probe-table"}, 0, "sm_90:mma.bf16.fp32        30800000 00000000 30800000 30800000 00000000");
-    check_ends({"probe-table", "--gpu", "K80"}, 2, "there is no GPU model 'K80'");
+    check_ends({"discover", "--unit", "soft:a100"}, 0, "summation tree        ((c 0-7) 8-15)");
+    check_ends({"discover", "--unit", "soft:a100"}, 0, "F = 24 fraction bits");
+    check_ends({"discover", "--unit", "soft:v101"}, 2, "soft:v101");
+    check_ends({"discover", "--table"}, 0, "sm_90:mma.bf16.fp32        30800000 00000000 30800000 30800000 00000000");
+    check_ends({"discover", "--table", "--gpu", "K80"}, 2, "there is no GPU model 'K80'");
+    check_ends({"discover"}, 2, "name the unit to ask with --unit");
+    check_ends({"discover", "--table", "--unit", "soft:a100"}, 0, "P2   40100000  as normalised first");
+    const test::TemporaryFolder folder;
+    const std::string probes = (folder / "probes.txt").string();
+    check_ends({"discover", "--table", "--unit", "software:sm_90", "--out", probes}, 0, "as the row");
+    CHECK(read_file(probes).starts_with("# source software\n"));
+    check_ends({"discover", "--table", "--out", probes}, 2, "--out keeps a card's answers");
 }
 
 TEST_CASE("explain shows every kind of unit that models lists") {
@@ -334,13 +341,13 @@ TEST_CASE("models names the policy set, and evidence aspect by aspect") {
 }
 
 TEST_CASE("discover checks the rows that match, and says which of them the unit contradicts") {
-    const Finished ended = ulplab({"discover", "--backend", "soft:h100", "--blocks", "70000"});
+    const Finished ended = ulplab({"discover", "--unit", "soft:h100", "--blocks", "70000"});
     CHECK(ended.exit_code == 0);
     CHECK(ended.output.find("sm_90:mma.fp16.fp32: none differs") != std::string::npos);
     const bool same = ulp::unit_model<ulp::TensorCoreModel>("sm_100:mma.fp16.fp32").policies ==
                       ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp16.fp32").policies;
     CHECK((ended.output.find("sm_100:mma.fp16.fp32: none differs") != std::string::npos) == same);
-    check_ends({"discover", "--backend", "soft:h100", "--blocks", "-1"}, 2, "--blocks");
+    check_ends({"discover", "--unit", "soft:h100", "--blocks", "-1"}, 2, "--blocks");
 }
 
 TEST_CASE("every row that models lists is recovered by discover, whatever its kind") {
@@ -350,7 +357,7 @@ TEST_CASE("every row that models lists is recovered by discover, whatever its ki
     for (auto at = listed.find(field); at != std::string::npos; at = listed.find(field, at + 1)) {
         const auto first = at + field.size();
         const std::string key = listed.substr(first, listed.find('"', first) - first);
-        check_ends({"discover", "--backend", key, "--blocks", "70"}, 0, "\n  " + key + "  (");
+        check_ends({"discover", "--unit", key, "--blocks", "70"}, 0, "\n  " + key + "  (");
         ++rows;
     }
     CHECK(rows > 200);
@@ -534,12 +541,12 @@ TEST_CASE("a file that describes a unit stands for a row") {
                "result 00000000");
     check_ends({"bound", "--model", at("row.json"), "-k", "64"}, 0, "4 groups in a chain");
     check_ends({"bound", "--model", at("sticky.json"), "-k", "64"}, 0, "expected   unknown");
-    check_ends({"discover", "--backend", at("row.json"), "--blocks", "700"}, 0, "sm_90:mma.fp16.fp32: none differs");
-    check_ends({"discover", "--backend", at("sticky.json"), "--against", "sm_90:mma.fp16.fp32"}, 4, "differ (");
-    check_ends({"discover", "--backend", "soft:" + at("row.json"), "--against", at("row.json"), "--blocks", "7000"}, 0,
+    check_ends({"discover", "--unit", at("row.json"), "--blocks", "700"}, 0, "sm_90:mma.fp16.fp32: none differs");
+    check_ends({"discover", "--unit", at("sticky.json"), "--against", "sm_90:mma.fp16.fp32"}, 4, "differ (");
+    check_ends({"discover", "--unit", "soft:" + at("row.json"), "--against", at("row.json"), "--blocks", "7000"}, 0,
                "none differs");
     check_ends({"models", "--model", "sm_90:mma.fp16.fp32"}, 2, "give --format json");
-    check_ends({"probe-table", "--unit", at("row.json")}, 0, "P2   400FFFFF");
+    check_ends({"discover", "--table", "--unit", at("row.json")}, 0, "P2   400FFFFF");
     write_set(folder.path(), "H100", "01000000101000000000000000000000");
     check_ends({"verify", folder.path().string(), "--unit", at("sticky.json")}, 0, "H100 fp16 fp16->fp32 1/1\n");
     const auto recorded = [](const std::string& name) {
@@ -551,29 +558,30 @@ TEST_CASE("a file that describes a unit stands for a row") {
     check_ends({"verify", recorded("s8.s32"), "--unit", "sm_90:mma.u8.s32"}, 2, "is u8 -> s32, and the recording of");
 }
 
-TEST_CASE("discover, verify and probe-table ask black boxes") {
+TEST_CASE("discover and verify ask black boxes") {
     const test::TemporaryFolder folder;
     const std::string found = (folder / "found.json").string();
     const std::string box = std::string("program:") + ULPLAB_BOX_PROGRAM + " ";
-    check_ends({"discover", "--backend", box + "plain", "-k", "8", "--blocks", "3000", "-o", found}, 0,
+    check_ends({"discover", "--unit", box + "plain", "-k", "8", "--blocks", "3000", "--out", found}, 0,
                "this description: none differs");
-    check_ends({"discover", "--backend", box + "plain", "-k", "8", "--against", found, "--blocks", "3000"}, 0,
+    check_ends({"discover", "--unit", box + "plain", "-k", "8", "--against", found, "--blocks", "3000"}, 0,
                "none differs");
-    check_ends({"discover", "--backend", box + "unstable", "-k", "8", "--blocks", "3000"}, 4, "not deterministic");
-    check_ends({"discover", "--backend", box + "constant", "-k", "8"}, 4, "constant: the unit answers 3F800000 (1)");
-    check_ends({"discover", "--backend", box + "dies", "-k", "8"}, 3, "ended after 5 answers");
-    check_ends({"discover", "--backend", box + "plain", "-k", "257"}, 2, "1 to 256 products");
-    check_ends({"discover", "--backend", box + "s8", "-k", "8", "--output", "s32", "--blocks", "3000"}, 0,
+    check_ends({"discover", "--unit", box + "unstable", "-k", "8", "--blocks", "3000"}, 4, "not deterministic");
+    check_ends({"discover", "--unit", box + "constant", "-k", "8"}, 4, "constant: the unit answers 3F800000 (1)");
+    check_ends({"discover", "--unit", box + "dies", "-k", "8"}, 3, "ended after 5 answers");
+    check_ends({"discover", "--unit", box + "plain", "-k", "257"}, 2, "1 to 256 products");
+    check_ends({"discover", "--unit", box + "s8", "-k", "8", "--output", "s32", "--blocks", "3000"}, 0,
                "operands              s8 x s8");
-    check_ends({"discover", "--backend", box + "s8_clamps_each", "-k", "8", "--output", "s32", "--blocks", "3000"}, 4,
+    check_ends({"discover", "--unit", box + "s8_clamps_each", "-k", "8", "--output", "s32", "--blocks", "3000"}, 4,
                "none of the integer units that a file describes");
-    check_ends({"probe-table", "--unit", box + "s8", "-k", "8", "--output", "s32"}, 0, "I5   -2147483648  it wraps");
-    check_ends({"probe-table", "--unit", box + "s8_clamps_each", "-k", "8", "--output", "s32"}, 0,
+    check_ends({"discover", "--table", "--unit", box + "s8", "-k", "8", "--output", "s32"}, 0,
+               "I5   -2147483648  it wraps");
+    check_ends({"discover", "--table", "--unit", box + "s8_clamps_each", "-k", "8", "--output", "s32"}, 0,
                "I7    2147483646  after each, signed");
-    check_ends({"probe-table", "--unit", "sm_80:mma.b1_xor.s32", "-k", "8", "--output", "s32"}, 0,
+    check_ends({"discover", "--table", "--unit", "sm_80:mma.b1_xor.s32", "-k", "8", "--output", "s32"}, 0,
                "I4             1  xor of bits");
-    check_ends({"discover", "--backend", box + "s8", "-k", "32", "--output", "s32", "--against", "sm_80:mma.fp16.fp32"},
-               2, "is fp16 -> fp32, and the unit asked is one of integers");
-    check_ends({"probe-table", "--unit", box + "plain", "-k", "8"}, 0, "as ");
-    check_ends({"probe-table", "--unit", box + "plain", "-k", "8", "--input", "e2m1"}, 2, "there is no probe");
+    check_ends({"discover", "--unit", box + "s8", "-k", "32", "--output", "s32", "--against", "sm_80:mma.fp16.fp32"}, 2,
+               "is fp16 -> fp32, and the unit asked is one of integers");
+    check_ends({"discover", "--table", "--unit", box + "plain", "-k", "8"}, 0, "as ");
+    check_ends({"discover", "--table", "--unit", box + "plain", "-k", "8", "--input", "e2m1"}, 2, "there is no probe");
 }

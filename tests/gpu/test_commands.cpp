@@ -40,7 +40,7 @@ void write(const std::filesystem::path& file, const std::string& text) { std::of
 
 TEST_CASE("without a GPU every command that needs one ends with 3 and one sentence") {
     for (const char* command :
-         {"gpu info", "gpu probe", "gpu bulk", "gpu record --out /nonexistent", "gpu throughput",
+         {"gpu info", "discover --table --unit cuda", "gpu bulk", "gpu record --out /nonexistent", "gpu throughput",
           "gpu cublas-study", "train --unit cuda:mma", "train --unit cublas:fp16"}) {
         CAPTURE(std::string(command));
         const Outcome outcome = ulplab(command);

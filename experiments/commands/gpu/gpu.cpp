@@ -75,7 +75,6 @@ namespace {
 
 constexpr Command parts[] = {
     {"info", "the GPU, its driver, and the instructions it has", declare_gpu_info},
-    {"probe", "ask the inputs that decide between hypotheses", declare_gpu_probe},
     {"bulk", "compare billions of cases with the models, on the device", declare_gpu_bulk},
     {"record", "record what the instructions compute", declare_gpu_record},
     {"throughput", "time the libraries' products, and say which kernels ran", declare_gpu_throughput},

@@ -12,7 +12,6 @@
 namespace ulp {
 
 Action declare_gpu_info(OptionParser& app);
-Action declare_gpu_probe(OptionParser& app);
 Action declare_gpu_bulk(OptionParser& app);
 Action declare_gpu_record(OptionParser& app);
 Action declare_gpu_throughput(OptionParser& app);
