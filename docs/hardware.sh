@@ -88,7 +88,7 @@ TEXT
 
 ### Open points, settled
 
-The inputs on which the published models disagree (`ulplab gpu probe`; the hypotheses are those of
+The inputs on which the published models disagree (`ulplab discover --table --unit cuda`; the hypotheses are those of
 [softfloat/matrix_units/policies.hpp](../softfloat/matrix_units/policies.hpp)).
 
 | probe | instruction | answer | supports | against |
@@ -178,7 +178,7 @@ TEXT
     for trace in "$folder"/*.trace; do
         name=$(basename "$trace")
         IFS=. read -r _ family recipe _ <<<"$name"
-        echo "| \`$recipe\` | $family | $(sed -n 's/^steps //p' "$trace") | [$name](../$folder$name) |"
+        echo "| \`$recipe\` | $family | $(sed -n 's/^# --steps //p' "$trace") | [$name](../$folder$name) |"
     done
     echo
 done

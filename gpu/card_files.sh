@@ -7,6 +7,6 @@ renamed_files() {
     own=$(sed -n 's/^# gpu //p' "$1/info.txt")
     for file in "$1"/*.recording "$1"/*.trace; do
         [ -e "$file" ] || continue
-        sed "1,4s/^\(gpu\|device\) $own\$/\1 $2/; 1,4s/^device $own,/device $2,/" "$file" > "$3/$(basename "$file")"
+        sed "1,4s/^\(gpu\|device\) $own\$/\1 $2/; 1,4s/^# device $own,/# device $2,/" "$file" > "$3/$(basename "$file")"
     done
 }

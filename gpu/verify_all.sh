@@ -77,7 +77,7 @@ fi
 
 architecture=$(sed -n 's/^# architecture //p' "$out/info.txt")
 
-step probe 60 "$ulplab" gpu probe --device "$device" --out "$out/probes.txt"
+step probe 60 "$ulplab" discover --table --unit "$device" --out "$out/probes.txt"
 
 if [ "$dry" = yes ]; then
     step record 120 "$ulplab" gpu record --device "$device" --instruction mma --digests 1 --out "$out/recordings"
@@ -85,11 +85,11 @@ else
     step record 120 "$ulplab" gpu record --device "$device" --out "$out/recordings"
 fi
 # The same inputs once more: a unit whose answers change from run to run would show here.
-step verify_again 60 "$ulplab" gpu verify --device "$device" "$out/recordings"
+step verify_again 60 "$ulplab" verify --device "$device" "$out/recordings"
 # And against the models, where no GPU is needed.
-step replay 120 "$ulplab" gpu verify --device "software:$architecture" "$out/recordings"
+step replay 120 "$ulplab" verify --device "software:$architecture" "$out/recordings"
 for folder in ${recordings[@]+"${recordings[@]}"}; do
-    step "verify_$(basename "$folder")" 60 "$ulplab" gpu verify --device "$device" "$folder"
+    step "verify_$(basename "$folder")" 60 "$ulplab" verify --device "$device" "$folder"
 done
 
 # The parameters of its instructions, found by asking them.
@@ -98,8 +98,8 @@ if [ "$dry" = no ]; then
         for types in "fp16 fp32 16" "fp16 fp16 16" "bf16 fp32 16" "tf32 fp32 8" "e4m3 fp32 32" "e5m2 fp16 32"; do
             read -r input output k <<< "$types"
             grep -q "^$family\.[a-z0-9]*\.$input\.$output " "$out/info.txt" || continue  # this GPU has none
-            step "discover_${family}_${input}_$output" 30 "$ulplab" discover --unit "cuda:$family" \
-                --format "$input,$output" -k "$k"
+            step "discover_${family}_${input}_$output" 30 "$ulplab" discover --unit "cuda:$family" --input "$input" \
+                --output "$output" -k "$k"
             cat "$out/logs/discover_${family}_${input}_$output.log" >> "$out/discovery.txt"
             echo >> "$out/discovery.txt"
         done
@@ -137,19 +137,20 @@ software_backend() {
         sm_90) echo "soft:h100.$1" ;;
     esac
 }
+training=(--images 4000 --learning-rate 0.1 --steps "$steps")  # a net of two layers on generated digits
 software_runs=()
 for family in $families; do
     for recipe in mixed_fp16 bf16 tf32; do
-        OMP_NUM_THREADS=2 "$ulplab" gpu train --unit "$(software_backend "$family")" --recipe "$recipe" --steps "$steps" \
-            --out "$out/traces/software.$family.$recipe.trace" > "$out/logs/train_software_${family}_$recipe.log" 2>&1 &
+        OMP_NUM_THREADS=2 "$ulplab" train "${training[@]}" --unit "$(software_backend "$family")" --recipe "$recipe" \
+            --trace "$out/traces/software.$family.$recipe.trace" > "$out/logs/train_software_${family}_$recipe.log" 2>&1 &
         software_runs+=($!)
     done
 done
 if [ "$dry" = no ]; then
     for family in $families; do
         for recipe in mixed_fp16 bf16 tf32; do
-            step "train_${family}_$recipe" 90 "$ulplab" gpu train --unit "cuda:$family" --recipe "$recipe" \
-                --steps "$steps" --out "$out/traces/$architecture.$family.$recipe.trace"
+            step "train_${family}_$recipe" 90 "$ulplab" train "${training[@]}" --unit "cuda:$family" --recipe "$recipe" \
+                --trace "$out/traces/$architecture.$family.$recipe.trace"
         done
     done
 fi

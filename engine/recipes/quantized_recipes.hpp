@@ -16,6 +16,7 @@ struct QuantizedRecipe {
     ProductRules products;
     std::vector<Exclusion> excluded{};
     OptimizerState state{};
+    std::string alias_of{};  // the recipe of which this is another name
 };
 
 const std::vector<QuantizedRecipe>& quantized_recipes();

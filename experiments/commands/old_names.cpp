@@ -19,6 +19,11 @@ constexpr std::array table{
     OldName{"digests", "", "ulplab dev digests"},
     OldName{"testfloat", "", "ulplab dev testfloat"},
     OldName{"bench", "", "ulplab dev bench"},
+    OldName{"recipes", "", "ulplab search format"},
+    OldName{"probe-table", "", "ulplab discover --table"},
+    OldName{"gpu probe", "", "ulplab discover --table --unit cuda"},
+    OldName{"gpu verify", "", "ulplab verify --device cuda"},
+    OldName{"gpu train", "", "ulplab train --trace FILE"},
     // A matrix unit is --unit.
     OldName{"", "--model", "--unit"},
     OldName{"", "--backend", "--unit"},
@@ -49,6 +54,7 @@ constexpr std::array table{
     OldName{"", "--b-file", "--b FILE.npy"},
     OldName{"", "--c-file", "--c FILE.npy"},
     OldName{"", "--d-file", "--d FILE.npy"},
+    OldName{"inspect", "--against", "ulplab compare A B"},
     OldName{"explain", "--separate", "--out"},
     OldName{"explain", "--result", "--d"},
     OldName{"explain", "--row", "--at ROW,COLUMN"},
@@ -69,6 +75,8 @@ constexpr std::array table{
     OldName{"", "--narrow-sums", "--order narrow"},
     // Nets.
     OldName{"train", "--save-weights", "--out"},
+    OldName{"search format", "--recipes", "--recipe"},
+    OldName{"compare", "--hidden", "--net"},
     OldName{"", "--override", "--set"},
     OldName{"", "--scaler", "--loss-scale"},
     OldName{"run", "--text", "--data"},

@@ -22,9 +22,7 @@ Command inspect_command();
 Command list_command();
 Command matmul_command();
 Command models_command();
-Command probe_table_command();
 Command quantize_command();
-Command recipes_command();
 Command report_command();
 Command run_command();
 Command search_command();
@@ -51,12 +49,10 @@ std::span<const Command> commands() {
         matmul_command(),
         explain_command(),
         bound_command(),
-        probe_table_command(),
         discover_command(),
         gpu_command(),
         compare_command(),
         train_command(),
-        recipes_command(),
         diagnose_command(),
         search_command(),
         // The course.

@@ -1,4 +1,4 @@
-// ulplab diagnose and recipes compare as a user calls them.
+// ulplab diagnose and search format as a user calls them.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -128,8 +128,9 @@ TEST_CASE("diagnose: growth over steps, the net beside its dump, and the page") 
     dump(folder / "g_1.safetensors", {0.01F, 0.5F});
     dump(folder / "g_2.safetensors", {1, 2});
     dump(folder / "g_3.safetensors", {100, 900});
-    const Finished finished = ulplab({"diagnose", folder.path().string(), "--net", "mlp", "--recipe", "mixed_fp16@2^40",
-                                      "--steps", "3", "--images", "64", "--json", "--page", folder / "page.html"});
+    const Finished finished =
+        ulplab({"diagnose", folder.path().string(), "--net", "mlp", "--recipe", "mixed_fp16@2^40", "--steps", "3",
+                "--images", "64", "--out", folder / "trainings", "--json", "--page", folder / "page.html"});
     CHECK(finished.exit_code == 0);
     const Json json = Json::parse(
         finished.output.substr(finished.output.find('{'), finished.output.rfind('}') + 1 - finished.output.find('{')));
@@ -139,7 +140,11 @@ TEST_CASE("diagnose: growth over steps, the net beside its dump, and the page") 
               .get<std::string>()
               .find("grew 1.8e+03 times, from 0.5 in step 1 to 900 in step 3") != std::string::npos);
     CHECK(json.at("first_nonfinite").get<std::string>().find("step 0") == 0);
-    CHECK(json.at("verdict").get<std::string>().find("mixed_fp16 with 2^40") != std::string::npos);
+    CHECK(json.at("verdict").get<std::string>().find("above fp32's (5 paired seeds, 95 %)") != std::string::npos);
+    for (const Json& tried : json.at("recipes")) {
+        if (tried.at("recipe") == "mixed_fp16@2^40") CHECK(tried.at("verdict") == "too high");
+    }
+    CHECK(json.at("recipes").size() == 4);
     const std::string page = read_file(folder / "page.html");
     CHECK(page.find("What to try first") != std::string::npos);
     CHECK(page.find("http://") == std::string::npos);
@@ -162,7 +167,7 @@ TEST_CASE("diagnose: where no loss scale mends the recipe, the operations that m
     CHECK(says(finished, "fp32 must stay: scale, relu"));
 }
 
-TEST_CASE("diagnose and recipes compare: wrong options end with 2, bad files with 3, each with a sentence") {
+TEST_CASE("diagnose and search format: wrong options end with 2, bad files with 3, each with a sentence") {
     const test::TemporaryFolder folder;
     dump(folder / "g.safetensors", {1, 2});
     write_file(folder / "net.json", "{\"layers\": 1}");
@@ -178,15 +183,15 @@ TEST_CASE("diagnose and recipes compare: wrong options end with 2, bad files wit
         {{"diagnose", g, "--target", "nvfp4"}, 2, "scales its blocks itself"},
         {{"diagnose", folder / "none.npz"}, 3, "none.npz"},
         {{"diagnose", g, "--net", folder / "net.json"}, 3, "net.json"},
-        {{"recipes"}, 2, "subcommand"},
-        {{"recipes", "compare", "--recipes", "fp32"}, 2, "name the reference and one more"},
-        {{"recipes", "compare", "--recipes", "fp32,fp17"}, 2, "fp17"},
-        {{"recipes", "compare", "--recipes", "fp32,bf16@12"}, 2, "write RECIPE@2^N"},
-        {{"recipes", "compare", "--margin", "2"}, 2, "--margin is 2; give a share"},
-        {{"recipes", "compare", "--seeds", "0"}, 2, "at least 1"},
-        {{"recipes", "compare", "--images", "3"}, 2, "--images (3) is less than --batch (64)"},
-        {{"recipes", "compare", "--net", folder / "net.json"}, 3, "net.json"},
-        {{"recipes", "compare", "--net", "nothing"}, 2, "nothing"},
+        {{"recipes", "compare"}, 2, "recipes"},
+        {{"search", "format", "--recipe", "fp32"}, 2, "names fp32 alone, which is the reference; name one more"},
+        {{"search", "format", "--recipe", "fp32,fp17"}, 2, "fp17"},
+        {{"search", "format", "--recipe", "fp32,bf16@12"}, 2, "write RECIPE@2^N"},
+        {{"search", "format", "--margin", "2"}, 2, "--margin is 2; give a share"},
+        {{"search", "format", "--seeds", "0"}, 2, "--seeds is 0; give 1 to 1000"},
+        {{"search", "format", "--images", "3"}, 2, "--images (3) is less than --batch (64)"},
+        {{"search", "format", "--net", folder / "net.json"}, 3, "net.json"},
+        {{"search", "format", "--net", "nothing"}, 2, "nothing"},
     };
     for (const Case& each : cases) {
         CAPTURE(each.sentence);

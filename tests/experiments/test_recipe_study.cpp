@@ -1,76 +1,77 @@
 // Several recipes on one net: the verdict in a sentence, where runs part, and the command.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "engine/recipes/quantized_recipes.hpp"
+#include "engine/training/run_identity.hpp"
 #include "experiments/commands/training/recipe_page.hpp"
 #include "experiments/commands/training/recipe_study.hpp"
 #include "softfloat/errors.hpp"
+#include "tests/experiments/temporary_folder.hpp"
 
 namespace {
 
 using namespace ulp;
 
-/// A study whose runs ended with these losses: [recipe][seed]; curves are flat at them.
+/// A study whose runs ended with these losses: [recipe][seed], the reference first; curves are flat at them.
 RecipeStudy ended_with(const std::vector<std::string>& recipes, const std::vector<std::vector<double>>& losses,
                        double margin = 0.02) {
-    RecipeStudy study;
-    study.options.margin = margin;
-    study.options.training.steps = 4;
-    study.options.seeds = static_cast<std::int64_t>(losses.front().size());
+    RecipeStudy study{margin, {}};
     for (std::size_t arm = 0; arm < recipes.size(); ++arm) {
-        study.options.arithmetics.push_back(arithmetic_of_text(recipes[arm], {}));
-        std::vector<Learned> runs;
+        StudyArm& each = study.arms.emplace_back();
+        each.arithmetic = arithmetic_of_text(recipes[arm], {});
+        const double scale = recipes[arm].find('@') == std::string::npos ? 1 : 4096;
         for (const double loss : losses[arm]) {
-            const double scale = recipes[arm].find('@') == std::string::npos ? 1 : 4096;
-            runs.push_back({.losses = {2, loss, loss, loss}, .scales = {scale, scale, scale, scale}, .scores = {loss}});
+            each.runs.push_back({.loss = loss, .losses = {2, loss, loss, loss}, .scale = scale});
         }
-        study.comparison.runs.push_back(std::move(runs));
-    }
-    study.parameters = {"fc1.weight", "fc2.weight"};
-    for (const std::int64_t step : {1, 2, 4}) {
-        Divergence now{step, {}};
-        for (std::size_t arm = 0; arm < recipes.size(); ++arm) now.parameters.push_back({0.1 * double(arm), 0.5});
-        study.divergence.push_back(std::move(now));
+        for (const std::int64_t step : {1, 2, 4}) {
+            each.runs.front().distances.push_back({step, {{"fc1.weight", 0.1 * double(arm)}, {"fc2.weight", 0.5}}});
+        }
     }
     return study;
 }
-std::string sentence(const RecipeStudy& study) { return verdict_sentence(study, verdicts_of(study)); }
+std::string sentence(const std::vector<std::string>& recipes, const std::vector<std::vector<double>>& losses) {
+    return verdict_sentence(ended_with(recipes, losses));
+}
 
 constexpr double nan_loss = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 
 TEST_CASE("the verdict names the cheapest recipe whose loss stays within the margin") {
-    CHECK(sentence(ended_with({"fp32", "mixed_fp16", "fp8"}, {{1, 1.1, 0.9}, {1, 1.1, 0.9}, {1.001, 1.101, 0.901}})) ==
-          "fp8 suffices");
-    CHECK(sentence(ended_with({"fp32", "mixed_fp16@2^12", "fp8"}, {{1, 1.1, 0.9}, {1, 1.1, 0.9}, {2, 2.1, 1.9}})) ==
-          "keep mixed_fp16 with 2^12: the loss is too high with fp8");
-    CHECK(sentence(ended_with({"fp32", "fp8"}, {{1, 1.1, 0.9}, {nan_loss, nan_loss, nan_loss}})) ==
-          "keep fp32, the reference: the loss is too high with fp8");
-    CHECK(sentence(ended_with({"fp32", "fp8"}, {{1, 1.1, 0.9}, {0.5, 0.6, 0.4}})) == "fp8 suffices");  // better is good
+    const std::string within = "at most 2 % above fp32's (3 paired seeds, 95 %)";
+    CHECK(sentence({"fp32", "fp8", "mixed_fp16"}, {{1, 1.1, 0.9}, {1.001, 1.101, 0.901}, {1, 1.1, 0.9}}) ==
+          "fp8 suffices: it is the cheapest whose loss is " + within);
+    CHECK(sentence({"fp32", "fp8", "mixed_fp16@2^12"}, {{1, 1.1, 0.9}, {2, 2.1, 1.9}, {1, 1.1, 0.9}}) ==
+          "mixed_fp16 with 2^12 suffices: it is the cheapest whose loss is " + within + "; cheaper, but too high: fp8");
+    CHECK(sentence({"fp32", "fp8"}, {{1, 1.1, 0.9}, {nan_loss, nan_loss, nan_loss}}) ==
+          "nothing found: no loss is shown to be " + within + "; keep fp32; too high: fp8");
+    CHECK(sentence({"fp32", "fp8"}, {{1, 1.1, 0.9}, {0.5, 0.6, 0.4}}).starts_with("fp8 suffices"));  // better is good
+    CHECK(sentence({"fp32"}, {{1, nan_loss, 1}}).starts_with("nothing found: fp32 itself ends with a loss"));
 }
 
 TEST_CASE("an undecided recipe says how many more seeds would probably decide") {
     const RecipeStudy study = ended_with({"fp32", "bf16"}, {{1, 1, 1}, {1.004, 0.994, 1.014}});
-    const std::vector<ArmVerdict> judged = verdicts_of(study);
-    CHECK(judged[1].outcome == Outcome::undecided);
+    const ArmVerdict judged = verdict_of(study, study.arms[1]);
+    CHECK(judged.outcome == Outcome::undecided);
     // The mean lies 0.016 inside the margin of 0.02, a difference's deviation is 0.01: t(0.975, n - 1) * 0.01 / sqrt(n)
     // is 0.0159 at n = 4, with t = 3.182.
-    CHECK(judged[1].more_seeds == 1);
-    CHECK(sentence(study) == "undecided: 1 more seed for bf16; until then keep fp32, the reference");
-    const RecipeStudy one_seed = ended_with({"fp32", "bf16"}, {{1}, {1}});
-    CHECK(sentence(one_seed) == "undecided: more seeds for bf16; until then keep fp32, the reference");
+    CHECK(judged.more_seeds == 1);
+    CHECK(verdict_sentence(study).ends_with("; keep fp32; undecided: bf16 (1 more seed)"));
+    CHECK(sentence({"fp32", "bf16"}, {{1}, {1}}).ends_with("; keep fp32; undecided: bf16 (more seeds)"));
 }
 
 TEST_CASE("a run leaves the band where its losses stay outside, and the farthest parameter there is named") {
     const RecipeStudy study = ended_with({"fp32", "fp8"}, {{1, 1.1}, {3, 3.1}});
-    const std::vector<ArmVerdict> judged = verdicts_of(study);
-    CHECK(judged[1].leaves_band_at == 1);
-    CHECK(judged[1].layer == "fc2.weight");
-    CHECK(verdicts_of(ended_with({"fp32", "fp8"}, {{1, 1.1}, {1.05, 1.06}}))[1].leaves_band_at == -1);
-    const std::string page = recipe_page(study, judged, "a<b");
+    const ArmVerdict judged = verdict_of(study, study.arms[1]);
+    CHECK(judged.leaves_band_at == 1);
+    CHECK(judged.layer == "fc2.weight");
+    const RecipeStudy inside = ended_with({"fp32", "fp8"}, {{1, 1.1}, {1.05, 1.06}});
+    CHECK(verdict_of(inside, inside.arms[1]).leaves_band_at == -1);
+    const std::string page = recipe_page(study, "a<b");
     CHECK(page.find("Recipes on the net a&lt;b") != std::string::npos);
     CHECK(page.find("<svg class=\"chart\"") != std::string::npos);
     CHECK(page.find("http:") == std::string::npos);
@@ -82,30 +83,74 @@ TEST_CASE("recipes are written with a loss scale behind @, and cost what their p
         CAPTURE(wrong);
         CHECK_THROWS_AS(arithmetic_of_text(wrong, {}), UsageError);
     }
-    CHECK(cost_of(recipe_by_name("nvfp4")) < cost_of(recipe_by_name("fp8")));
-    CHECK(cost_of(recipe_by_name("fp8")) < cost_of(recipe_by_name("mixed_fp16")));
-    CHECK(cost_of(recipe_by_name("mixed_fp16")) < cost_of(recipe_by_name("fp32")));
 }
 
-TEST_CASE("the reference against itself holds, and equal arithmetics never part") {
-    const NetDescription net = description_of(net_by_name("mlp"));
+TEST_CASE("the reference against itself holds, equal arithmetics never part, and the cheaper comes first") {
+    const test::TemporaryFolder folder;
     NetOptions training;
     training.steps = 6;
     training.batch = 32;
     training.images = 128;
-    const RecipeStudyOptions options{
-        .arithmetics = {arithmetic_of_text("fp32", training), arithmetic_of_text("fp32", training),
-                        arithmetic_of_text("mixed_fp16@2^60", training)},
-        .training = training,
-        .seeds = 2};
-    const RecipeStudy study = study_recipes(net, options, [](double) {});
-    const std::vector<ArmVerdict> judged = verdicts_of(study);
-    CHECK(judged[1].outcome == Outcome::holds);
-    CHECK(judged[1].difference.mean == 0);
-    for (const Divergence& each : study.divergence) {
-        for (const double distance : each.parameters[1]) CHECK(distance == 0);
+    Trials trials(training, description_of(net_by_name("mlp")), folder.path(), {});
+    const auto arithmetic = [&](const char* recipe) { return arithmetic_of_text(recipe, training); };
+    std::size_t told = 0;
+    const RecipeStudy study = study_recipes(trials, arithmetic("fp32"),
+                                            {arithmetic("fp32"), arithmetic("mixed_fp16@2^60"),
+                                             arithmetic("mixed_fp16"), arithmetic("fp8"), arithmetic("nvfp4")},
+                                            {.seeds = 2, .margin = 0.02, .all = true},
+                                            [&](const RecipeStudy& now) { told = now.arms.size(); });
+    CHECK(told == 6);
+    std::vector<std::string> order;
+    for (const StudyArm& arm : study.arms) order.push_back(arm.arithmetic.name);
+    CHECK(order == std::vector<std::string>{"fp32", "nvfp4", "fp8", "mixed_fp16@2^60", "mixed_fp16", "fp32"});
+    const StudyArm& same = study.arms.back();
+    CHECK(verdict_of(study, same).outcome == Outcome::holds);
+    CHECK(verdict_of(study, same).difference.mean == 0);
+    for (const WeightDistances& each : same.runs.front().distances) {
+        for (const auto& [name, distance] : each.parameters) CHECK(distance == 0);
     }
-    CHECK(study.divergence.back().step == 6);
-    CHECK(judged[2].outcome == Outcome::refuted);  // the scaled loss is infinite in fp16's gradients
-    CHECK(judged[2].leaves_band_at >= 0);
+    CHECK(same.runs.front().distances.back().step == 6);
+    const ArmVerdict scaled = verdict_of(study, study.arms[3]);
+    CHECK(scaled.outcome == Outcome::refuted);  // the scaled loss is infinite in fp16's gradients
+    CHECK(scaled.leaves_band_at >= 0);
+}
+
+TEST_CASE("the score is the loss in fp32 with the trained weights, and not finite where the training's own is not") {
+    const test::TemporaryFolder folder;
+    NetOptions training;
+    training.steps = 10;
+    training.batch = 32;
+    training.images = 128;
+    const NetDescription net = description_of(net_by_name("mlp"));
+    Trials trials(training, net, folder.path(), {});
+    const Arithmetic bf16 = arithmetic_of_text("bf16", training);
+    const TrialResult result = trials.results({{bf16}}).front();
+    Trainer trainer(Engine(bf16.recipe, make_backend(bf16.backend)), 1);
+    const NetTask task = task_of(net, training, 1);
+    const Net built(trainer.model(), net.layers, net.input.shape, net.outputs);
+    OptimizerOptions optimizer = optimizer_of(training);
+    optimizer.seed = 1;
+    trainer.optimize(optimizer);
+    for (const double loss : result.losses) CHECK(train_step(trainer, task, built).loss == loss);
+    double sum = 0;
+    for (std::int64_t step = 2; step < 10; ++step) {
+        Evaluation evaluation = trainer.evaluation({.fp32 = true});
+        Tape tape(evaluation);
+        sum += static_cast<double>(task.loss(tape, built, step).value()[0]);
+    }
+    CHECK(result.loss == sum / 8);
+    CHECK(trials.results({{bf16}}).front().losses == result.losses);  // from its file
+}
+
+TEST_CASE("a recipe under another name says so in a field") {
+    for (const QuantizedRecipe& row : quantized_recipes()) {
+        CAPTURE(row.name);
+        CHECK((row.what.find("another name") != std::string::npos) == !row.alias_of.empty());
+        if (!row.alias_of.empty()) {
+            RunIdentity own = identity_of(recipe_by_name(row.name)), other = identity_of(recipe_by_name(row.alias_of));
+            CHECK(std::ranges::equal(own, other, [](const auto& x, const auto& y) {
+                return x == y || (x.first == "recipe.name" && y.first == x.first);
+            }));
+        }
+    }
 }

@@ -174,7 +174,7 @@ TEST_CASE("a loss scale without masters names the option and the recipes that ha
     CHECK(trained({"--recipe=fp16", "--loss-scale=constant", "--images=64", "--steps=1"}).exit_code == 0);
     const std::string largest = "--loss-scale=170141183460469231731687303715884105728";
     CHECK_FALSE(says(trained({"--recipe=fp32", largest, "--images=64", "--steps=1"}), "give a scale"));
-    const Finished compared = test::ulplab({"recipes", "compare", "--recipes", "fp32,fp16@2^3", "--steps", "2"});
+    const Finished compared = test::ulplab({"search", "format", "--recipe", "fp16@2^3", "--steps", "2"});
     CHECK(compared.exit_code == 2);
     CHECK(says(compared, "fp16@2^3: recipe fp16 updates in fp16 without fp32 masters"));
 }

@@ -224,6 +224,8 @@ TEST_CASE("ulplab train --fp32 computes operations in fp32, and traces and histo
     CHECK(logged.output == plain.output);  // who looks on changes nothing
     std::istringstream trace(read_file(folder / "trace"));
     std::getline(trace, row);
+    CHECK(row == "# ulplab trace");
+    while (row.starts_with("#")) std::getline(trace, row);
     CHECK(row.starts_with("step,loss,loss_bits,loss_scale,skipped,words.weight,places.weight,"));
     for (int step = 0; step < 3; ++step) {
         std::getline(trace, row);

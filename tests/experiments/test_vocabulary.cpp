@@ -85,7 +85,7 @@ TEST_CASE("the first page has at most 25 commands, the whole program at most 110
 TEST_CASE("what prints data prints it as JSON, too, with --json") {
     const std::vector<Declared> all = declared_commands();
     for (const char* words : {"list", "run", "claims", "models", "formats", "codes", "show", "explain", "bound",
-                              "inspect", "diagnose", "doctor"}) {
+                              "inspect", "compare", "diagnose", "doctor"}) {
         CAPTURE(std::string(words));
         const auto command = std::ranges::find(all, words, &Declared::words);
         REQUIRE(command != all.end());

@@ -106,12 +106,13 @@ ends 3 'close other programs on the GPU' "$ulplab" gpu bulk --device $device:250
 [ "$(grep -c '^mma.*,chain,' bulk.csv)" -eq 0 ]
 ends 3 'close other programs on the GPU' "$ulplab" gpu invariance --device $device:40000000 --type fp16 --layers 256x2048 8192x8192 --tokens 8 64 --out small.csv
 grep -q '^fp16,256,2048,64' small.csv
-for command in 'info' 'bulk' 'probe' 'attention' 'functions' 'fma' 'transformer' 'invariance' 'answers --out x' 'judge sizes.txt' \
+for command in 'info' 'bulk' 'attention' 'functions' 'fma' 'transformer' 'invariance' 'answers --out x' 'judge sizes.txt' \
     'record --out x' 'experiments swamping'; do
     # shellcheck disable=SC2086
     ends 3 'another program holds the GPU exclusively' "$ulplab" gpu $command --device $device:busy
     [ "$(wc -l < out.txt)" -eq 1 ]
 done
+ends 3 'another program holds the GPU exclusively' "$ulplab" discover --table --unit $device:busy
 
 # Invariance: a layer whose split changes with the number of tokens.
 ends 0 'smallest counter-example' "$ulplab" gpu invariance --device $device --type fp16 --layers 256x2048 --tokens 8 64 256 --out table.csv

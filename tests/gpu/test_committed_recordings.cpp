@@ -7,11 +7,9 @@
 #include <sstream>
 #include <string>
 
-#include "gpu/backends.hpp"
 #include "gpu/devices/reference.hpp"
 #include "gpu/kernels/exact_dot.hpp"
 #include "gpu/recordings/recording.hpp"
-#include "gpu/training.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/table/units.hpp"
 
@@ -20,13 +18,6 @@ using namespace ulp::gpu;
 namespace {
 
 const std::filesystem::path folder = ULPLAB_RECORDINGS;
-
-/// "sm_90" in "NVIDIA H200, sm_90, driver ...".
-int architecture_in(const std::string& device) {
-    const auto at = device.find("sm_");
-    REQUIRE(at != std::string::npos);
-    return std::stoi(device.substr(at + 3));
-}
 
 }  // namespace
 
@@ -45,30 +36,6 @@ TEST_CASE("committed recordings are of hardware, and the models give every bit o
         CAPTURE(replay.first);
         CHECK(replay.equal());
     }
-}
-
-TEST_CASE("committed training traces of GPUs: the model's training takes the same first steps") {
-    int traces = 0;
-    if (std::filesystem::exists(folder)) {
-        for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
-            if (entry.path().extension() != ".trace") continue;
-            CAPTURE(entry.path().filename().string());
-            TraceFile recorded = read_trace(entry.path());
-            if (!recorded.backend.starts_with("cuda:")) continue;
-            ++traces;
-            const std::shared_ptr<const Executor> device = open_software_device(architecture_in(recorded.device));
-            TrainingRun run = recorded.run;
-            run.steps = std::min<std::int64_t>(run.steps, 3);
-            ulp::Trace computed =
-                train(make_instruction_backend("model", device, instruction_choice(recorded.backend.substr(5))), run);
-            recorded.trace.steps.resize(static_cast<std::size_t>(run.steps));
-            for (ulp::TraceStep& step : computed.steps) {
-                for (std::string& digest : step.digests) digest.resize(16);  // as the file has them
-            }
-            CHECK(ulp::first_difference(recorded.trace, computed).value_or("") == "");
-        }
-    }
-    if (traces == 0) std::cout << "skipped: no training traces of GPUs in tests/recordings\n";
 }
 
 TEST_CASE("committed answers of fp64 units to NaNs and infinities: the model gives them") {

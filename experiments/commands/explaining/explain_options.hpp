@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/commands/units/operand_options.hpp"
+#include "experiments/commands/units/product_options.hpp"
 #include "softfloat/matrix_units/table/units.hpp"
 
 namespace ulp {
@@ -28,8 +28,8 @@ struct ExplainOptions {
     }
 };
 
-/// Prints which unit, order, epilogue and output format gave D, and writes the operands that --out asks for. Throws UsageError
-/// for units and options that this is not for, DataError for files that do not fit.
+/// Prints which unit, order, epilogue and output format gave D, and writes the operands that --out asks for. Throws
+/// UsageError for units and options that this is not for, DataError for files that do not fit.
 void explain_all_of_d(const ExplainOptions& options, const UnitRow& row);
 
 }  // namespace ulp

@@ -75,8 +75,6 @@ namespace {
 
 constexpr Command parts[] = {
     {"info", "the GPU, its driver, and the instructions it has", declare_gpu_info},
-    {"probe", "ask the inputs that decide between hypotheses", declare_gpu_probe},
-    {"verify", "run recorded inputs live and compare", declare_gpu_verify},
     {"bulk", "compare billions of cases with the models, on the device", declare_gpu_bulk},
     {"record", "record what the instructions compute", declare_gpu_record},
     {"throughput", "time the libraries' products, and say which kernels ran", declare_gpu_throughput},
@@ -92,7 +90,6 @@ constexpr Command parts[] = {
     {"attention", "fused attention on the device and by the model, in tiles of several sizes", declare_gpu_attention},
     {"transformer", "a forward pass of GPT-2's shape by the library and the attention kernel, and by their models",
      declare_gpu_transformer},
-    {"train", "train a net on a backend and keep its trace", declare_gpu_train},
     {"experiments", "compare the experiments' own products with the card's", declare_gpu_experiments},
 };
 

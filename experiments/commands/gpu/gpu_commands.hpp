@@ -12,8 +12,6 @@
 namespace ulp {
 
 Action declare_gpu_info(OptionParser& app);
-Action declare_gpu_probe(OptionParser& app);
-Action declare_gpu_verify(OptionParser& app);
 Action declare_gpu_bulk(OptionParser& app);
 Action declare_gpu_record(OptionParser& app);
 Action declare_gpu_throughput(OptionParser& app);
@@ -26,13 +24,8 @@ Action declare_gpu_fma(OptionParser& app);
 Action declare_gpu_functions(OptionParser& app);
 Action declare_gpu_attention(OptionParser& app);
 Action declare_gpu_invariance(OptionParser& app);
-Action declare_gpu_train(OptionParser& app);
 Action declare_gpu_transformer(OptionParser& app);
 Action declare_gpu_experiments(OptionParser& app);
-
-/// Recordings run on the device and compared with what was recorded and with the device's models: `ulplab verify
-/// --device`, and `ulplab gpu verify`.
-ExitCode verify_on_device(const std::string& device, const std::vector<std::string>& paths);
 
 /// --seconds of a command, from now on.
 class TimeLimit {

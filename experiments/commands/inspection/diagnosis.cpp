@@ -86,7 +86,7 @@ std::optional<TensorFinding> growth(const Inspection& inspection) {
         fmt::format("The largest magnitude grew {:.3g} times, from {:.3g} in step {} to {:.3g} in step {}.", factor,
                     largest.front().second, largest.front().first, highest->second, highest->first),
         "Numbers that grow so fast leave any format in the end: lower the learning rate, warm it up, or clip "
-        "the gradients, and compare with fp32 (`ulplab recipes compare`) before you change a format."};
+        "the gradients, and compare with fp32 (`ulplab search format`) before you change a format."};
 }
 
 std::optional<TensorFinding> rounded_before(const Inspection& inspection) {

@@ -2,15 +2,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "engine/training/weights.hpp"
 #include "experiments/commands/command.hpp"
 #include "experiments/commands/inspection/diagnosis.hpp"
 #include "experiments/commands/inspection/inspection_page.hpp"
-#include "experiments/commands/training/recipe_study.hpp"
 #include "experiments/commands/training/search_parts.hpp"
 #include "experiments/program/files.hpp"
 #include "experiments/report/html.hpp"
@@ -24,7 +23,6 @@ struct DiagnoseOptions : SearchOptions {
     DiagnoseOptions() {
         net.clear();
         steps = 50;
-        seeds = 2;
     }
     std::vector<std::string> files;
     std::string target = "fp16";
@@ -45,12 +43,11 @@ struct NetDiagnosis {
     std::string first_nonfinite;  // the report of the watch; empty where every number was finite
     std::int64_t skips = 0;
     RecipeStudy study;
-    std::vector<ArmVerdict> judged;
 };
 
-/// The recipe as it is, with the loss scale that the tensors ask for, and in bf16; beside fp32.
+/// The recipe as it is, with the loss scale that the tensors ask for, and in bf16.
 std::vector<std::string> recipes_to_try(const DiagnoseOptions& options, const Inspection& inspection, int carried) {
-    std::vector<std::string> names{"fp32", options.recipe};
+    std::vector<std::string> names{options.recipe};
     if (const std::optional<int> scale = recommended_scale(inspection, carried)) {
         names.push_back(fmt::format("{}@2^{}", options.recipe.substr(0, options.recipe.find('@')), *scale));
     }
@@ -60,16 +57,12 @@ std::vector<std::string> recipes_to_try(const DiagnoseOptions& options, const In
 
 /// Trains until a number is not finite.
 void watch_a_run(const NetDescription& net, const DiagnoseOptions& options, NetDiagnosis& found) {
-    const NetTask task = task_of(net, options, options.seed);
     const Arithmetic arithmetic = arithmetic_of_text(options.recipe, options);
-    Trainer trainer(Engine(arithmetic.recipe, make_backend(arithmetic.backend)), options.seed);
-    trainer.model().initialise_by(Initialisation(options.init));
-    const Net built(trainer.model(), net.layers, net.input.shape, net.outputs);
-    if (!options.weights.empty()) (void)load_weights(options.weights, trainer.model());
-    trainer.optimize(optimizer_of(options));
+    NetTraining training(options, net, Engine(arithmetic.recipe, make_backend(arithmetic.backend)), options.seed,
+                         optimizer_of(options));
     Watch watch;
-    trainer.observers().watch = &watch;
-    while (trainer.steps() < options.steps && !watch.first_nonfinite) (void)train_step(trainer, task, built);
+    training.trainer.observers().watch = &watch;
+    while (training.trainer.steps() < options.steps && !watch.first_nonfinite) (void)training.step();
     found.skips = watch.skips;
     if (watch.first_nonfinite) found.first_nonfinite = watch.first_nonfinite->text();
 }
@@ -78,12 +71,13 @@ NetDiagnosis diagnose_net(const DiagnoseOptions& options, const Inspection& insp
     const NetDescription net = net_of(options.net);
     NetDiagnosis found;
     watch_a_run(net, options, found);
-    RecipeStudyOptions study{.training = options, .seeds = options.seeds};
+    std::vector<Arithmetic> tried;
     for (const std::string& name : recipes_to_try(options, inspection, carried)) {
-        study.arithmetics.push_back(arithmetic_of_text(name, options));
+        tried.push_back(arithmetic_of_text(name, options));
     }
-    found.study = study_recipes(net, study, [](double) {});
-    found.judged = verdicts_of(found.study);
+    Trials trials = trials_of(options, net);
+    found.study = study_recipes(trials, reference_arithmetic("fp32", options), tried,
+                                {options.seeds, options.margin, true}, [](const RecipeStudy&) {});
     return found;
 }
 
@@ -102,21 +96,21 @@ void print_net(const DiagnoseOptions& options, const NetDiagnosis& found) {
         fmt::print("{}", found.first_nonfinite);
     }
     fmt::print("Tried, {} seeds each:\n", options.seeds);
-    for (std::size_t arm = 0; arm < found.judged.size(); ++arm) {
-        fmt::print("  {:<22} loss {}\n", found.study.options.arithmetics[arm].name, loss_text(found.judged[arm].loss));
+    for (const StudyArm& arm : found.study.arms) {
+        const ArmVerdict verdict = verdict_of(found.study, arm);
+        fmt::print("  {:<22} loss {}{}\n", arm.arithmetic.name, loss_text(verdict.loss),
+                   &arm == &found.study.arms.front() ? "" : ", " + outcome_text(verdict));
     }
-    fmt::print("Verdict: {}.\n", verdict_sentence(found.study, found.judged));
+    fmt::print("Verdict: {}.\n", verdict_sentence(found.study));
 }
 
 /// Whether the recipe's mean loss is within the margin, as it is or with another loss scale.
-bool recipe_is_mended(const NetDiagnosis& found) {
-    const RecipeStudyOptions& tried = found.study.options;
-    const double most = tried.margin * std::fabs(found.judged.front().loss);
-    for (std::size_t arm = 1; arm < found.judged.size(); ++arm) {
-        const bool same = tried.arithmetics[arm].recipe.name == tried.arithmetics[1].recipe.name;
-        if (same && found.judged[arm].difference.mean <= most) return true;
-    }
-    return false;
+bool recipe_is_mended(const DiagnoseOptions& options, const RecipeStudy& study) {
+    const std::string recipe = arithmetic_of_text(options.recipe, options).recipe.name;
+    const double most = margin_of(losses_of(study.arms.front().runs), study.margin).size;
+    return std::ranges::any_of(study.arms, [&](const StudyArm& arm) {
+        return arm.arithmetic.recipe.name == recipe && verdict_of(study, arm).difference.mean <= most;
+    });
 }
 
 /// Where no loss scale mends the recipe, operations in fp32 may.
@@ -128,7 +122,7 @@ void search_operations(const DiagnoseOptions& options, const Inspection& inspect
     }
     fmt::print("\nNo loss scale mends {}. Which operations must stay in fp32 (ulplab search fp32):\n", search.recipe);
     std::fflush(stdout);
-    (void)searched([&] { return search_fp32(search); });
+    (void)search_fp32(search);
 }
 
 std::string diagnosis_page(const DiagnoseOptions& options, const Inspection& inspection,
@@ -142,8 +136,7 @@ std::string diagnosis_page(const DiagnoseOptions& options, const Inspection& ins
     if (net) {
         body += fmt::format("<h2>The net in {}</h2>\n<pre>{}</pre>\n", escaped(options.recipe),
                             net->first_nonfinite.empty() ? "Every number was finite." : escaped(net->first_nonfinite));
-        body +=
-            fmt::format("<p><strong>Verdict: {}.</strong></p>\n", escaped(verdict_sentence(net->study, net->judged)));
+        body += fmt::format("<p><strong>Verdict: {}.</strong></p>\n", escaped(verdict_sentence(net->study)));
     }
     return single_page("ulplab diagnose",
                        "Diagnosis of " + printable(fmt::format("{}", fmt::join(options.files, ", "))),
@@ -157,15 +150,20 @@ nlohmann::ordered_json diagnosis_json(const std::vector<TensorFinding>& findings
         json["findings"].push_back({{"what", each.what}, {"remedy", each.remedy}});
     if (!net) return json;
     json["first_nonfinite"] = net->first_nonfinite;
-    json["verdict"] = verdict_sentence(net->study, net->judged);
+    json["verdict"] = verdict_sentence(net->study);
+    for (const StudyArm& arm : net->study.arms) {
+        const bool is_reference = &arm == &net->study.arms.front();
+        json["recipes"].push_back(
+            {{"recipe", arm.arithmetic.name},
+             {"verdict", is_reference ? "reference" : outcome_text(verdict_of(net->study, arm))}});
+    }
     return json;
 }
 
 ExitCode diagnose(const DiagnoseOptions& options) {
     const int carried = exponent_of(options.carried);
-    require_sensible(options);
+    require_search(options);
     require_writable(options.page);
-    if (options.seeds < 1) throw UsageError(fmt::format("--seeds is {}; give at least 1", options.seeds));
     const Inspection inspection =
         inspect_tensors({options.files, {"fp16", "bf16", "e4m3", "e5m2", "mxfp8"}, options.target});
     const std::vector<TensorFinding> findings = findings_of(inspection, carried);
@@ -177,7 +175,7 @@ ExitCode diagnose(const DiagnoseOptions& options) {
     } else {
         print_findings(findings);
         if (net) print_net(options, *net);
-        if (net && !recipe_is_mended(*net)) search_operations(options, inspection, carried);
+        if (net && !recipe_is_mended(options, net->study)) search_operations(options, inspection, carried);
     }
     if (!options.page.empty()) {
         write_file(options.page, diagnosis_page(options, inspection, findings, net));
@@ -199,7 +197,7 @@ Action declare_diagnose(OptionParser& app) {
     declare_search(app, *o);
     app.add_option("--page", o->page, "file for one HTML page with the findings and the histograms");
     app.add_flag("--json", o->json, "prints JSON");
-    return [o] { return diagnose(*o); };
+    return [o] { return searched([&] { return diagnose(*o); }); };
 }
 
 }  // namespace

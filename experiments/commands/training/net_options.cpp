@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 #include "engine/files/whole_file.hpp"
 #include "engine/recipes/cast_lists.hpp"
@@ -156,6 +157,67 @@ NetDescription net_of(const std::string& net) {
 NetTask task_of(const NetDescription& net, const NetOptions& options, std::uint64_t seed) {
     return task_of(net, {options.images, options.batch, seed, options.mnist, options.data, options.labels,
                          reduction_by_name(options.reduction)});
+}
+
+std::vector<std::pair<std::string, std::string>> words_of(const NetOptions& o, const std::string& unit) {
+    std::vector<std::pair<std::string, std::string>> words = {{"--net", o.net}};
+    const auto add = [&](const char* name, const std::string& value) {
+        if (!value.empty()) words.emplace_back(name, value);
+    };
+    const auto number = [](const std::optional<double>& value) { return value ? fmt::format("{}", *value) : ""; };
+    add(o.level.empty() ? "--recipe" : "--level", o.level.empty() ? o.recipe : o.level);
+    for (const std::string& override : o.overrides) add("--override", override);
+    add("--fp32", fmt::format("{}", fmt::join(o.fp32, ",")));
+    add("--low", fmt::format("{}", fmt::join(o.low, ",")));
+    add("--unit", unit);
+    add("--optimizer", o.optimizer);
+    add("--learning-rate", fmt::format("{}", o.learning_rate));
+    add("--eps", number(o.eps));
+    add("--loss-scale", number(o.loss_scale));
+    add("--scaler", o.scaler);
+    add("--statistics", o.statistics);
+    add("--init", o.init);
+    add("--loss-reduction", o.reduction);
+    add("--steps", fmt::format("{}", o.steps));
+    add("--batch", fmt::format("{}", o.batch));
+    if (o.mnist.empty() && o.data.empty()) add("--images", fmt::format("{}", o.images));
+    add("--mnist", o.mnist);
+    add("--data", o.data);
+    add("--labels", o.labels);
+    add("--weights", o.weights);
+    add("--seed", fmt::format("{}", o.seed));
+    return words;
+}
+
+NetOptions net_options_of(const std::vector<std::pair<std::string, std::string>>& words) {
+    NetOptions options;
+    OptionParser parser("", "trace");
+    declare_net(parser, options);
+    declare_arithmetic(parser, options);
+    declare_backend(parser, options);
+    std::vector<std::string> arguments;
+    for (const auto& [name, value] : words) arguments.push_back(name + "=" + value);
+    (void)parser.parse(arguments);
+    return options;
+}
+
+namespace {
+
+/// The model, before a net asks it for parameters.
+Model& started_as(Model& model, const std::string& init) {
+    model.initialise_by(Initialisation(init));
+    return model;
+}
+
+}  // namespace
+
+NetTraining::NetTraining(const NetOptions& options, const NetDescription& description, Engine engine,
+                         std::uint64_t seed, const OptimizerOptions& optimizer)
+    : trainer(std::move(engine), seed),
+      task(task_of(description, options, seed)),
+      net(started_as(trainer.model(), options.init), description.layers, description.input.shape, description.outputs) {
+    trainer.optimize(optimizer);
+    if (!options.weights.empty()) (void)load_weights(options.weights, trainer.model());
 }
 
 std::vector<std::string> operations_of(const NetDescription& net, const NetTask& task) {

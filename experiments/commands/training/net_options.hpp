@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/training/trainer.hpp"
@@ -70,6 +71,24 @@ void require_scalable(const Recipe& recipe, const std::string& asked);
 /// The backend that was named, or one that has the recipe's products: H100's Tensor Core, or the processor's fp32; with
 /// IEEE products beside it where the recipe has some operations' products in fp32.
 std::string backend_for(const NetOptions& options, const Recipe& recipe);
+
+/// The options that make a training again, as `ulplab train` takes them: {"--net", "mlp"}, {"--recipe", "bf16"}, ...
+/// `unit` is what multiplies where the options leave it open.
+std::vector<std::pair<std::string, std::string>> words_of(const NetOptions& options, const std::string& unit);
+/// The way back. Throws UsageError for an option that is not one of a training.
+NetOptions net_options_of(const std::vector<std::pair<std::string, std::string>>& words);
+
+/// A net and what it is trained on.
+struct NetTraining {
+    Trainer trainer;
+    NetTask task;
+    Net net;
+
+    /// From --weights where the options name them. Throws as task_of and load_weights.
+    NetTraining(const NetOptions& options, const NetDescription& description, Engine engine, std::uint64_t seed,
+                const OptimizerOptions& optimizer);
+    StepResult step() { return train_step(trainer, task, net); }
+};
 
 /// The operations that a step of the net computes and rounds, in the order of their first use: "linear", "relu", ...
 std::vector<std::string> operations_of(const NetDescription& net, const NetTask& task);

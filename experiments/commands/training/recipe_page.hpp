@@ -2,15 +2,11 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "experiments/commands/training/recipe_study.hpp"
 
 namespace ulp {
 
-std::string recipe_page(const RecipeStudy& study, const std::vector<ArmVerdict>& judged, const std::string& net);
-
-/// "holds", "too high", "undecided (8 more seeds)".
-std::string outcome_text(const ArmVerdict& verdict);
+std::string recipe_page(const RecipeStudy& study, const std::string& net);
 
 }  // namespace ulp

@@ -19,7 +19,8 @@ void declare_search(OptionParser& app, SearchOptions& options) {
                    "runs of each arithmetic, with data, order and weights of seed, seed + 1, ...")
         .capture_default_str();
     app.add_option("--margin", options.margin,
-                   "how far a loss may lie above fp32's; losses are means of the last tenth of the steps")
+                   "share of fp32's loss by which another may lie above it; losses are of the last 8 steps' batches in "
+                   "fp32, with the trained weights")
         .capture_default_str();
     app.add_option("--out", options.out, "folder for the trainings, which are not made twice").capture_default_str();
     app.add_option("--shard", options.shard, "begin with every n-th training, from the i-th on; then help the others")
@@ -28,25 +29,25 @@ void declare_search(OptionParser& app, SearchOptions& options) {
     app.footer(recipe_lines());
 }
 
-Trials trials_of(const SearchOptions& options, const NetDescription& net) {
+void require_search(const SearchOptions& options) {
     require_sensible(options);
     constexpr std::int64_t most_seeds = 1000;
     if (options.seeds < 1 || options.seeds > most_seeds) {
         throw UsageError(fmt::format("--seeds is {}; give 1 to {}", options.seeds, most_seeds));
     }
-    if (!(options.margin >= 0) || std::isinf(options.margin)) {
-        throw UsageError(fmt::format("--margin is {}; give a finite number from 0 on", options.margin));
+    if (!(options.margin > 0) || !(options.margin < 1)) {
+        throw UsageError(
+            fmt::format("--margin is {}; give a share of the loss between 0 and 1, as 0.02", options.margin));
     }
+}
+
+Trials trials_of(const SearchOptions& options, const NetDescription& net) {
+    require_search(options);
     return {options, net, options.out, parse_shard(options.shard)};
 }
 
 std::optional<SearchReference> reference_of(Trials& trials, const SearchOptions& options, bool counts_gradients) {
-    const Recipe recipe = recipe_by_name("fp32");
-    const std::string backend =
-        options.backend.empty() || !make_backend(options.backend)->has_product({formats::fp32, formats::fp32})
-            ? "eigen"
-            : options.backend;
-    std::vector<Trial> runs = trials.over_seeds({"fp32", recipe, backend}, options.seeds);
+    std::vector<Trial> runs = trials.over_seeds({reference_arithmetic("fp32", options)}, options.seeds);
     runs.front().counts_gradients = counts_gradients;
     SearchReference reference;
     reference.results = trials.results(runs);
@@ -58,8 +59,13 @@ std::optional<SearchReference> reference_of(Trials& trials, const SearchOptions&
             "try a smaller --learning-rate\n");
         return std::nullopt;
     }
+    reference.room = margin_of(reference.losses, options.margin).size;
     fmt::print("fp32: loss {:.4f}, mean of {} seeds\n", mean_of(reference.losses), options.seeds);
     return reference;
+}
+
+std::string room_text(const SearchOptions& options, const SearchReference& reference) {
+    return fmt::format("{:g} % of fp32's loss, {:.4g}", 100 * options.margin, reference.room);
 }
 
 double worst_difference(const std::vector<TrialResult>& results, const SearchReference& reference) {

@@ -1,15 +1,15 @@
-// `ulplab search format`: recipes from the cheapest on, until one's loss is as good as fp32's.
+// `ulplab search format`: recipes from the cheapest on, until one's loss is as good as the reference's.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <span>
-#include <tuple>
+#include <nlohmann/json.hpp>
 
+#include "engine/recipes/quantized_recipes.hpp"
+#include "experiments/commands/training/recipe_page.hpp"
 #include "experiments/commands/training/search_parts.hpp"
-#include "experiments/training/parity.hpp"
+#include "experiments/program/files.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {
@@ -17,129 +17,121 @@ namespace {
 
 struct FormatOptions : SearchOptions {
     std::vector<std::string> recipes;
+    std::string against = "fp32";
+    std::string page;
     bool all = false;
+    bool json = false;
 };
 
-/// What a recipe costs: bits of an operand of the forward products with their share of a scale, then stored bytes.
-struct RecipeCost {
-    double operand_bits;
-    std::int64_t bytes;
-};
-
-double bits_of(const OperandRule& rule, const Recipe& recipe) {
-    if (!rule.how) return recipe.product_types().input.storage_bits();
-    const Quantization& how = *rule.how;
-    const double shared = static_cast<double>(how.block.lines) * how.block.k;  // 0: too many to count
-    return how.element.code_bits() + (shared == 0 ? 0 : how.scale.format.storage_bits() / shared);
+bool is_alias(const Recipe& recipe) {
+    return std::ranges::any_of(quantized_recipes(), [&](const QuantizedRecipe& row) {
+        return row.name == recipe.name && !row.alias_of.empty();
+    });
 }
 
-struct Candidate {
-    Recipe recipe;
-    std::string backend;
-    RecipeCost cost;
-};
-
-std::vector<Recipe> candidate_recipes(const FormatOptions& options) {
-    std::vector<Recipe> recipes_to_try;
-    if (options.recipes.empty()) {
+std::vector<Arithmetic> candidates_of(const FormatOptions& options) {
+    std::vector<std::string> names = options.recipes;
+    if (names.empty()) {
         for (const Recipe& recipe : recipes()) {
-            const bool trains = recipe.weights != formats::fp64 && recipe.name != "fp32";
-            const bool is_second_name = recipe.what.find("under another name") != std::string::npos;
-            if (trains && !is_second_name) recipes_to_try.push_back(recipe);
+            if (recipe.weights != formats::fp64 && recipe.name != "fp32" && !is_alias(recipe)) {
+                names.push_back(recipe.name);
+            }
         }
     }
-    for (const std::string& name : options.recipes) {
-        NetOptions own = options;
-        own.recipe = name;
-        recipes_to_try.push_back(recipe_of(own));
+    std::vector<Arithmetic> candidates;
+    for (const std::string& name : names) {
+        if (name != options.against) candidates.push_back(arithmetic_of_text(name, options));
     }
-    return recipes_to_try;
+    if (!candidates.empty()) return candidates;
+    throw UsageError(
+        fmt::format("--recipe names {} alone, which is the reference; name one more at least", options.against));
 }
 
-std::vector<Candidate> candidates_of(const FormatOptions& options, const Trials& trials) {
-    std::vector<Candidate> candidates;
-    for (const Recipe& recipe : candidate_recipes(options)) {
-        const std::string backend = backend_for(options, recipe);
-        const double bits =
-            std::max(bits_of(recipe.products.fprop.a, recipe), bits_of(recipe.products.fprop.b, recipe));
-        candidates.push_back({recipe, backend, {bits, trials.bytes_of_step(recipe, backend)}});
+/// The last arm of the study.
+void print_arm(const RecipeStudy& study) {
+    const StudyArm& arm = study.arms.back();
+    const ArmVerdict verdict = verdict_of(study, arm);
+    if (study.arms.size() == 1) {
+        fmt::print("{}: loss {}, mean of {} seed{}\n", arm.arithmetic.name, loss_text(verdict.loss), arm.runs.size(),
+                   arm.runs.size() == 1 ? "" : "s");
+        if (std::isfinite(verdict.loss)) fmt::print("  {:<22} {:>6} {:>12}\n", "recipe", "bits", "bytes");
+        return;
     }
-    std::ranges::stable_sort(candidates, {}, [](const Candidate& candidate) {
-        return std::tuple(candidate.cost.operand_bits, candidate.cost.bytes);
-    });
-    return candidates;
-}
-
-const char* word_of(Outcome outcome) {
-    return outcome == Outcome::holds ? "as good" : outcome == Outcome::undecided ? "undecided" : "worse";
-}
-
-struct JudgedRecipe {
-    std::string name;
-    Check check;
-    std::int64_t more_seeds;  // of an undecided one; 0: unknown
-};
-
-JudgedRecipe judged(Trials& trials, const FormatOptions& options, const Candidate& candidate,
-                    const SearchReference& reference) {
-    const Trial trial{candidate.recipe.name, candidate.recipe, candidate.backend};
-    const std::vector<double> losses = losses_of(trials.results(trials.over_seeds(trial, options.seeds)));
-    const Margin margin{options.margin, "--margin", Margin::Side::not_above};
-    const PairedDifference difference = paired_difference(losses, reference.losses);
-    JudgedRecipe found{candidate.recipe.name, as_good(losses, reference.losses, margin, {"loss", "", 1, 4}), 0};
-    if (found.check.outcome == Outcome::undecided && difference.seeds > 1) {
-        found.more_seeds = std::max<std::int64_t>(0, seeds_needed(difference, margin) - options.seeds);
+    const PairedDifference& difference = verdict.difference;
+    fmt::print("  {:<22} {:>6.2f} {:>12}  {:<23} loss {}", arm.arithmetic.name, arm.cost.operand_bits, arm.cost.bytes,
+               outcome_text(verdict), loss_text(verdict.loss));
+    if (std::isfinite(difference.mean)) {
+        fmt::print(", {:+.3g} against {}", difference.mean, study.arms.front().arithmetic.name);
+        if (difference.seeds > 1) fmt::print(" (95 % interval {:+.3g} to {:+.3g})", difference.low, difference.high);
     }
-    fmt::print("  {:<22} {:>6.2f} {:>12}  {:<10} loss - fp32 {}", found.name, candidate.cost.operand_bits,
-               candidate.cost.bytes, word_of(found.check.outcome), difference_text(difference.mean));
-    if (difference.seeds > 1 && std::isfinite(difference.mean)) {
-        fmt::print(", 95 % between {:+.4f} and {:+.4f}", difference.low, difference.high);
+    if (const std::int64_t skips = skips_of(arm); skips > 0) fmt::print("; {} steps skipped", skips);
+    if (verdict.leaves_band_at >= 0) {
+        fmt::print("; leaves the band at step {}{}", verdict.leaves_band_at,
+                   verdict.layer.empty() ? "" : ", most in " + verdict.layer);
     }
     fmt::print("\n");
     std::fflush(stdout);
-    return found;
 }
 
-std::string undecided_text(std::span<const JudgedRecipe> tried) {
-    std::string text;
-    for (const JudgedRecipe& recipe : tried) {
-        if (recipe.check.outcome != Outcome::undecided) continue;
-        text += fmt::format("{}{}", text.empty() ? "" : ", ", recipe.name);
-        text += recipe.more_seeds > 0 ? fmt::format(" ({} more seeds)", recipe.more_seeds) : " (more seeds)";
+using Json = nlohmann::ordered_json;
+
+/// JSON has no infinity and no NaN.
+Json number_or_null(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
+
+Json json_of(const RecipeStudy& study, const StudyArm& arm) {
+    const ArmVerdict verdict = verdict_of(study, arm);
+    Json losses = Json::array(), scores = Json::array(), parts = Json::array();
+    for (const TrialResult& run : arm.runs) {
+        Json curve = Json::array();
+        for (const double loss : run.losses) curve.push_back(number_or_null(loss));
+        losses.push_back(curve);
+        scores.push_back(number_or_null(run.loss));
     }
-    return text;
+    for (const WeightDistances& each : arm.runs.front().distances) {
+        Json distances = Json::object();
+        for (const auto& [name, distance] : each.parameters) distances[name] = number_or_null(distance);
+        parts.push_back({{"step", each.step}, {"distance", distances}});
+    }
+    return {{"recipe", arm.arithmetic.name},
+            {"unit", arm.arithmetic.backend},
+            {"operand_bits", arm.cost.operand_bits},
+            {"bytes", arm.cost.bytes},
+            {"verdict", &arm == &study.arms.front() ? "reference" : outcome_text(verdict)},
+            {"scores", scores},
+            {"leaves_band_at", verdict.leaves_band_at},
+            {"losses", losses},
+            {"divergence", parts}};
+}
+
+void print_json(const RecipeStudy& study) {
+    Json arms = Json::array();
+    for (const StudyArm& arm : study.arms) arms.push_back(json_of(study, arm));
+    const Json json = {{"verdict", verdict_sentence(study)}, {"margin", study.margin}, {"recipes", arms}};
+    fmt::print("{}\n", json.dump(2));
 }
 
 ExitCode search_format(const FormatOptions& options) {
-    Trials trials = trials_of(options, net_of(options.net));
-    const std::vector<Candidate> candidates = candidates_of(options, trials);
-    const auto reference = reference_of(trials, options, false);
-    if (!reference) return ExitCode::claim_failed;
-    fmt::print("  {:<22} {:>6} {:>12}\n", "recipe", "bits", "bytes");
-    std::vector<JudgedRecipe> tried;
-    tried.reserve(candidates.size());  // `found` points into it
-    const JudgedRecipe* found = nullptr;
-    for (const Candidate& candidate : candidates) {
-        if (found != nullptr && !options.all) break;
-        tried.push_back(judged(trials, options, candidate, *reference));
-        if (found == nullptr && tried.back().check.outcome == Outcome::holds) found = &tried.back();
-    }
-    const std::string undecided = undecided_text(
-        std::span(tried).first(found == nullptr ? tried.size() : static_cast<std::size_t>(found - tried.data())));
-    if (found != nullptr) {
-        fmt::print("{} suffices: it is the cheapest whose loss is within {} of fp32's ({} paired seeds, 95 %).\n",
-                   found->name, options.margin, options.seeds);
-        if (!undecided.empty()) fmt::print("Cheaper but undecided: {}.\n", undecided);
-        return ExitCode::good;
-    }
-    if (!undecided.empty()) {
-        fmt::print("Undecided: {}. No recipe is shown to be within {} of fp32's loss; raise --seeds.\n", undecided,
-                   options.margin);
+    const NetDescription net = net_of(options.net);
+    const std::vector<Arithmetic> candidates = candidates_of(options);
+    const Arithmetic reference = reference_arithmetic(options.against, options);
+    Trials trials = trials_of(options, net);
+    const auto told = [&](const RecipeStudy& study) {
+        if (!options.json) print_arm(study);
+    };
+    const RecipeStudy study =
+        study_recipes(trials, reference, candidates, {options.seeds, options.margin, options.all}, told);
+    if (options.json) {
+        print_json(study);
     } else {
-        fmt::print("Nothing found: none of {} recipes keeps the loss within {} of fp32's.\n", tried.size(),
-                   options.margin);
+        std::string sentence = verdict_sentence(study);
+        if (sentence.starts_with("nothing")) sentence.front() = 'N';
+        fmt::print("{}.\n", sentence);
     }
-    return ExitCode::claim_failed;
+    if (!options.page.empty()) {
+        write_file(options.page, recipe_page(study, net.name));
+        fmt::print(stderr, "Page: {}\n", options.page);
+    }
+    return sufficient_arm(study) != nullptr ? ExitCode::good : ExitCode::claim_failed;
 }
 
 }  // namespace
@@ -147,12 +139,15 @@ ExitCode search_format(const FormatOptions& options) {
 Action declare_search_format(OptionParser& app) {
     const auto options = std::make_shared<FormatOptions>();
     declare_search(app, *options);
-    options->seeds = 5;
-    app.add_option("--recipes", options->recipes,
-                   "recipes to try, several, or with commas; default all of the list below")
+    app.add_option("--recipe", options->recipes,
+                   "recipes to try, several, or with commas; RECIPE@2^N has that constant loss scale; default all of "
+                   "the list below")
         .repeated()
         .delimiter(',');
+    app.add_option("--against", options->against, "recipe that the others are compared with").capture_default_str();
     app.add_flag("--all", options->all, "try the dearer ones, too, once one suffices");
+    app.add_option("--page", options->page, "file for one HTML page with curves, bands and verdicts");
+    app.add_flag("--json", options->json, "print JSON: losses of all steps and the distances of weights, too");
     return [options] { return search_format(*options); };
 }
 

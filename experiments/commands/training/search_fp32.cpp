@@ -38,13 +38,16 @@ class Fp32Search {
     [[nodiscard]] Recipe with(const Operations& list) const {
         return with_fp32_operations(with_low_operations(recipe_, operations_), list);
     }
-    [[nodiscard]] std::string backend(const Recipe& recipe) const { return backend_for(options_, recipe); }
-    double difference(const Operations& list) {
-        const Recipe recipe = with(list);
-        const Trial trial{"fp32 list: " + listed_operations(list), recipe, backend(recipe)};
-        return worst_difference(trials_.results(trials_.over_seeds(trial, options_.seeds)), *reference_);
+    [[nodiscard]] Arithmetic arithmetic(const Operations& list) const {
+        Recipe recipe = with(list);
+        const std::string backend = backend_for(options_, recipe);
+        return {"fp32 list: " + listed_operations(list), std::move(recipe), backend};
     }
-    bool passes(const Operations& list) { return difference(list) <= options_.margin; }
+    double difference(const Operations& list) {
+        const std::vector<Trial> runs = trials_.over_seeds({arithmetic(list)}, options_.seeds);
+        return worst_difference(trials_.results(runs), *reference_);
+    }
+    bool passes(const Operations& list) { return difference(list) <= reference_->room; }
     void print_costs(const Operations& list);
 
     const SearchOptions options_;
@@ -55,14 +58,12 @@ class Fp32Search {
 };
 
 void Fp32Search::print_costs(const Operations& list) {
-    const Recipe whole = with(list);
-    const std::int64_t bytes = trials_.bytes_of_step(whole, backend(whole));
+    const std::int64_t bytes = trials_.bytes_of_step(arithmetic(list));
     fmt::print("  {:<20} {:>24} {:>22}\n", "operation", "loss - fp32 without it", "bytes that fp32 costs");
     for (const std::string& operation : list) {
         const Operations rest = without(list, {operation});
-        const Recipe recipe = with(rest);
         fmt::print("  {:<20} {:>24} {:>22}\n", operation, difference_text(difference(rest)),
-                   bytes - trials_.bytes_of_step(recipe, backend(recipe)));
+                   bytes - trials_.bytes_of_step(arithmetic(rest)));
     }
 }
 
@@ -71,11 +72,11 @@ ExitCode Fp32Search::run() {
     reference_ = reference_of(trials_, options_, false);
     if (!reference_) return ExitCode::claim_failed;
     const double all = difference(operations_);
-    if (!(all <= options_.margin)) {
+    if (!(all <= reference_->room)) {
         fmt::print(
             "Nothing found: with all operations in fp32 the loss of {} still differs from fp32's by {} (margin "
             "{}). What is left in {} are weights and inputs; `ulplab search scale` or another --recipe may help.\n",
-            recipe_.name, difference_text(all), options_.margin, recipe_.name);
+            recipe_.name, difference_text(all), room_text(options_, *reference_), recipe_.name);
         return ExitCode::claim_failed;
     }
     if (passes({})) {
@@ -85,7 +86,7 @@ ExitCode Fp32Search::run() {
     const Operations found = smallest_passing(operations_, [this](const Operations& list) { return passes(list); });
     fmt::print("fp32 must stay: {} ({} of {} operations); loss - fp32 is {} (margin {}, worst of {} seeds)\n",
                listed_operations(found), found.size(), operations_.size(), difference_text(difference(found)),
-               options_.margin, options_.seeds);
+               room_text(options_, *reference_), options_.seeds);
     print_costs(found);
     fmt::print(
         "The list is minimal: without any one of its operations the net misses the margin.\n"

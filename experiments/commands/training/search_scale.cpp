@@ -59,11 +59,11 @@ struct MeasuredScale {
 };
 
 /// The longest run of neighbours that work, as indices [first, last).
-std::pair<std::size_t, std::size_t> longest_working(const std::vector<MeasuredScale>& scales, double margin) {
+std::pair<std::size_t, std::size_t> longest_working(const std::vector<MeasuredScale>& scales, double room) {
     std::pair<std::size_t, std::size_t> best{0, 0};
     std::size_t first = 0;
     for (std::size_t i = 0; i < scales.size(); ++i) {
-        if (!(scales[i].difference <= margin)) first = i + 1;
+        if (!(scales[i].difference <= room)) first = i + 1;
         if (i + 1 - first > best.second - best.first && i + 1 > first) best = {first, i + 1};
     }
     return best;
@@ -81,24 +81,26 @@ std::vector<int> exponents_of(const ScaleOptions& options, const PredictedScales
 }
 
 ExitCode report_scales(const std::vector<MeasuredScale>& scales, const ScaleOptions& options,
-                       const PredictedScales& predicted) {
+                       const SearchReference& reference, const PredictedScales& predicted) {
+    const std::string room = room_text(options, reference);
     fmt::print("  {:<8} {:>16}\n", "scale", "loss - fp32");
     for (const MeasuredScale& scale : scales) {
         fmt::print("  2^{:<6} {:>16}  {}\n", scale.exponent, difference_text(scale.difference),
-                   scale.difference <= options.margin ? "works" : "fails");
+                   scale.difference <= reference.room ? "works" : "fails");
     }
-    const auto [first, last] = longest_working(scales, options.margin);
+    const auto [first, last] = longest_working(scales, reference.room);
     if (first == last) {
         fmt::print(
-            "Nothing found: no loss scale from 2^{} to 2^{} keeps the loss within {} of fp32's. `ulplab search fp32` "
+            "Nothing found: no loss scale from 2^{} to 2^{} keeps the loss within the margin ({}). `ulplab search "
+            "fp32` "
             "may name operations to keep in fp32, or a format with more exponents (bf16) helps.\n",
-            scales.front().exponent, scales.back().exponent, options.margin);
+            scales.front().exponent, scales.back().exponent, room);
         return ExitCode::claim_failed;
     }
     const int smallest = scales[first].exponent;
     const int largest = scales[last - 1].exponent;
     fmt::print("Loss scales from 2^{} to 2^{} work (margin {}, every one of {} seeds); predicted were 2^{} to 2^{}.\n",
-               smallest, largest, options.margin, options.seeds, predicted.smallest, predicted.largest);
+               smallest, largest, room, options.seeds, predicted.smallest, predicted.largest);
     if (first == 0) fmt::print("Smaller ones than 2^{} were not tried: see --from.\n", smallest);
     if (last == scales.size()) fmt::print("Larger ones than 2^{} were not tried: see --to.\n", largest);
     const int within = std::min(largest, predicted.largest);
@@ -135,7 +137,7 @@ ExitCode search_scale(const ScaleOptions& options) {
     for (const int n : exponents) {
         recipe.loss_scale = constant_loss_scale(std::ldexp(1.0, n));
         const std::vector<Trial> seeds =
-            trials.over_seeds({fmt::format("{}, loss scale 2^{}", recipe.name, n), recipe, backend}, options.seeds);
+            trials.over_seeds({{fmt::format("{}, loss scale 2^{}", recipe.name, n), recipe, backend}}, options.seeds);
         runs.insert(runs.end(), seeds.begin(), seeds.end());
     }
     const std::vector<TrialResult> results = trials.results(runs);
@@ -145,7 +147,7 @@ ExitCode search_scale(const ScaleOptions& options) {
         const auto first = results.begin() + static_cast<std::ptrdiff_t>(i) * seeds;
         scales.push_back({exponents[i], worst_difference({first, first + seeds}, *reference)});
     }
-    return report_scales(scales, options, predicted);
+    return report_scales(scales, options, *reference, predicted);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "engine/files/sha256.hpp"
 #include "engine/files/whole_file.hpp"
 #include "engine/training/checkpoint.hpp"
+#include "engine/training/trace.hpp"
 #include "engine/training/trainer.hpp"
 #include "engine/training/weights.hpp"
 #include "experiments/commands/command.hpp"
@@ -23,6 +24,7 @@
 #include "experiments/commands/training/train_report.hpp"
 #include "experiments/program/interruption.hpp"
 #include "experiments/training/net_tasks.hpp"
+#include "gpu/devices/executor.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
 
@@ -77,9 +79,8 @@ std::filesystem::path place_of(const std::filesystem::path& path) {
 void require_outputs(const TrainOptions& options) {
     constexpr std::string_view suffix = ".safetensors";
     if (!options.save_weights.empty() && !options.save_weights.ends_with(suffix)) {
-        throw UsageError(
-            fmt::format("--out {}: weights are written as safetensors; give a name that ends in {}",
-                        options.save_weights, suffix));
+        throw UsageError(fmt::format("--out {}: weights are written as safetensors; give a name that ends in {}",
+                                     options.save_weights, suffix));
     }
     const std::string lock = options.checkpoint.empty() ? "" : options.checkpoint + ".lock";
     const std::string net = options.net.ends_with(".json") ? options.net : "";
@@ -105,6 +106,17 @@ void require_outputs(const TrainOptions& options) {
         }
         if (file != &lock) const WholeFile writable(*file);
     }
+}
+
+/// What multiplies: the GPU for units that need one.
+std::string device_of(const std::string& unit) {
+    for (const char* family : {"cuda:", "wgmma:", "cublas:", "cublaslt:"}) {
+        if (unit.find(family) == std::string::npos) continue;
+        const gpu::DeviceInfo info = gpu::open_cuda_device()->info();
+        return fmt::format("{}, {}, driver {}, CUDA {}", info.name, gpu::architecture_name(info.architecture),
+                           info.driver.empty() ? "unknown" : info.driver, info.cuda_runtime);
+    }
+    return "software";
 }
 
 Engine engine_of(const TrainOptions& options) {
@@ -285,7 +297,10 @@ ExitCode NetRun::report() {
     if (options_.why_nan) print_search(since);
     if (products_) products_->write(options_.products);
     if (histograms_) histograms_->write(options_.histograms);
-    if (!options_.trace.empty()) write_trace(options_.trace, trainer_.trace());
+    if (!options_.trace.empty()) {
+        const std::string unit = backend_for(options_, trainer_.engine().recipe);
+        write_trace(options_.trace, {device_of(unit), words_of(options_, unit), trainer_.trace()});
+    }
     if (!options_.save_weights.empty()) save_weights(options_.save_weights, trainer_.model());
     if (watch_.first_nonfinite && options_.why_nan) {
         fmt::print(stderr, "ulplab: stopped after {} of {} steps, at the first number that is not finite\n",
@@ -337,8 +352,10 @@ Action declare_train(OptionParser& app) {
                    "file that is saved ten times and at Ctrl-C, and resumed from where it exists; locked meanwhile");
     app.add_option("--out", o->save_weights, "file for the trained weights, .safetensors with the same names");
     app.add_option("--products", o->products, "file for the log of every product: shape, backend, path and why");
-    app.add_option("--trace", o->trace,
-                   "file for every step's loss, its bits, loss scale and a digest of each parameter, as CSV");
+    app.add_option(
+        "--trace", o->trace,
+        "file for every step's loss, its bits, loss scale and a digest of each parameter, as CSV under lines "
+        "that say what multiplied and with which options; for `ulplab compare`");
     app.add_option("--histograms", o->histograms,
                    "file for the exponents of weights, activations and gradients of all steps, as CSV; gradients "
                    "without the loss scale");

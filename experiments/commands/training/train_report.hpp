@@ -39,11 +39,4 @@ class HistogramLog {
     std::map<std::pair<TensorRole, std::string>, ExponentHistogram> counts_;
 };
 
-/// "step,loss,loss_bits,loss_scale,skipped", then a column with the digest of each parameter.
-void write_trace(const std::string& file, const Trace& trace);
-/// Whether a file begins as those of write_trace do.
-bool is_step_table(const std::string& file);
-/// What write_trace wrote. Throws DataError naming the file and the line.
-Trace read_step_table(const std::string& file);
-
 }  // namespace ulp

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -13,7 +14,6 @@
 #include "engine/files/sha256.hpp"
 #include "engine/files/whole_file.hpp"
 #include "engine/training/run_identity.hpp"
-#include "engine/training/weights.hpp"
 #include "experiments/program/files.hpp"
 #include "experiments/program/interruption.hpp"
 #include "experiments/program/side_by_side.hpp"
@@ -27,7 +27,13 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 Json json_of_trial(const Trial& trial, const TrialResult& result) {
-    Json json = {{"trial", trial.label}, {"seed", trial.seed}, {"loss", result.loss}, {"skipped", result.skipped}};
+    Json json = {{"trial", trial.arithmetic.name}, {"seed", trial.seed},    {"loss", result.loss},
+                 {"skipped", result.skipped},      {"scale", result.scale}, {"losses", result.losses}};
+    for (const WeightDistances& each : result.distances) {
+        Json parameters = Json::object();
+        for (const auto& [name, distance] : each.parameters) parameters[name] = distance;
+        json["distances"].push_back({{"step", each.step}, {"parameters", std::move(parameters)}});
+    }
     if (!trial.counts_gradients) return json;
     Json tensors = Json::object();
     for (const auto& [name, counts] : result.gradients) {
@@ -39,12 +45,25 @@ Json json_of_trial(const Trial& trial, const TrialResult& result) {
     return json;
 }
 
+/// JSON has no NaN.
+double number_in(const Json& json) {
+    return json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
+}
+
 TrialResult trial_result_from(const fs::path& file) {
     try {
         const Json json = Json::parse(read_whole_file(file));
-        const Json& loss = json.at("loss");  // JSON has no NaN
-        TrialResult result{loss.is_null() ? std::numeric_limits<double>::quiet_NaN() : loss.get<double>(),
-                           json.at("skipped").get<std::int64_t>()};
+        TrialResult result{.loss = number_in(json.at("loss")),
+                           .scale = number_in(json.at("scale")),
+                           .skipped = json.at("skipped").get<std::int64_t>()};
+        for (const Json& loss : json.at("losses")) result.losses.push_back(number_in(loss));
+        for (const Json& each : json.value("distances", Json::array())) {
+            WeightDistances& distances = result.distances.emplace_back();
+            distances.step = each.at("step").get<std::int64_t>();
+            for (const auto& [name, distance] : each.at("parameters").items()) {
+                distances.parameters.emplace_back(name, number_in(distance));
+            }
+        }
         const Json gradients = json.value("gradients", Json::object());
         for (const auto& [name, tensor] : gradients.items()) {
             GradientCounts& counts = result.gradients[name];
@@ -92,36 +111,63 @@ class GradientCounter {
     std::map<std::string, Counted> tensors_;
 };
 
-/// Losses of the last tenth of the steps, at least one.
-double mean_of_last(const std::vector<double>& losses) {
-    const std::size_t count = std::max<std::size_t>(1, losses.size() / 10);
-    double sum = 0;
-    for (std::size_t i = losses.size() - count; i < losses.size(); ++i) sum += losses[i];
-    return sum / static_cast<double>(count);
+/// The training of one arithmetic; its stochastic rounding is of the seed, too.
+std::unique_ptr<NetTraining> prepared(const NetOptions& options, const NetDescription& net,
+                                      const Arithmetic& arithmetic, std::uint64_t seed) {
+    OptimizerOptions optimizer = optimizer_of(options);
+    optimizer.seed = seed;
+    auto training = std::make_unique<NetTraining>(
+        options, net, Engine(arithmetic.recipe, make_backend(arithmetic.backend)), seed, optimizer);
+    training->trainer.keep_trace = false;
+    return training;
 }
 
-/// A net and what it is trained on.
-struct Prepared {
-    Trainer trainer;
-    NetTask task;
-    Net net;
+constexpr std::int64_t scored_steps = 8;
 
-    Prepared(const NetOptions& options, const NetDescription& description, const Recipe& recipe,
-             const std::string& backend, std::uint64_t seed)
-        : trainer(Engine(recipe, make_backend(backend)), seed),
-          task(task_of(description, options, seed)),
-          net(started(trainer.model(), options), description.layers, description.input.shape, description.outputs) {
-        OptimizerOptions optimizer = optimizer_of(options);
-        optimizer.seed = seed;
-        trainer.optimize(optimizer);
-        trainer.keep_trace = false;
-        if (!options.weights.empty()) (void)load_weights(options.weights, trainer.model());
+/// The score of a training that is finished, of whose own losses these are.
+double score_of(NetTraining& run, const std::vector<double>& losses) {
+    const auto steps = static_cast<std::int64_t>(losses.size());
+    const std::int64_t first = std::max<std::int64_t>(0, steps - scored_steps);
+    double sum = 0;
+    for (std::int64_t step = first; step < steps; ++step) {
+        if (!std::isfinite(losses[static_cast<std::size_t>(step)])) return std::numeric_limits<double>::quiet_NaN();
+        Evaluation evaluation = run.trainer.evaluation({.fp32 = true});
+        Tape tape(evaluation);
+        sum += static_cast<double>(run.task.loss(tape, run.net, step).value()[0]);
     }
-    static Model& started(Model& model, const NetOptions& options) {
-        model.initialise_by(Initialisation(options.init));
-        return model;
+    return sum / static_cast<double>(steps - first);
+}
+
+double relative_distance(const Tensor& weights, const Tensor& reference) {
+    double squares = 0;
+    double size = 0;
+    for (Index i = 0; i < weights.size(); ++i) {
+        const double difference = static_cast<double>(weights[i]) - static_cast<double>(reference[i]);
+        squares += difference * difference;
+        size += static_cast<double>(reference[i]) * static_cast<double>(reference[i]);
     }
-};
+    return size > 0 ? std::sqrt(squares / size) : squares > 0 ? INFINITY : 0;
+}
+
+WeightDistances distances_of(const Model& model, const Model& reference, std::int64_t step) {
+    WeightDistances distances{step, {}};
+    for (std::size_t p = 0; p < model.parameters().size(); ++p) {
+        const auto& parameter = model.parameters()[p];
+        distances.parameters.emplace_back(parameter.name,
+                                          relative_distance(parameter.updated(), reference.parameters()[p].updated()));
+    }
+    return distances;
+}
+
+/// Steps after which weights are compared: 1, 2, 4 ... and the last.
+bool is_compared(std::int64_t done, std::int64_t steps) { return done == steps || (done & (done - 1)) == 0; }
+
+/// All of an arithmetic that decides what it computes.
+std::string identity_text(const Arithmetic& arithmetic) {
+    std::string text = fmt::format("backend {}\n", make_backend(arithmetic.backend)->identity());
+    for (const auto& [name, value] : identity_of(arithmetic.recipe)) text += fmt::format("{} {}\n", name, value);
+    return text;
+}
 
 }  // namespace
 
@@ -145,14 +191,38 @@ fs::path Trials::file_of(const Trial& trial) {
     OptimizerOptions optimizer = optimizer_of(options_);
     optimizer.seed = trial.seed;
     std::string identity = fmt::format(
-        "program {}\nnet {}\ndata {}\nbackend {}\nsteps {}\nbatch {}\nseed {}\nweights {}\ninit {}\nreduction {}\n"
-        "counts {}\n",
-        sources_digest(""), json_of(net_), data_[trial.seed], make_backend(trial.backend)->identity(), options_.steps,
-        options_.batch, trial.seed, weights_, options_.init, options_.reduction, trial.counts_gradients);
-    for (const RunIdentity& part : {identity_of(trial.recipe), identity_of(optimizer)}) {
-        for (const auto& [name, value] : part) identity += fmt::format("{} {}\n", name, value);
-    }
+        "program {}\nnet {}\ndata {}\nsteps {}\nbatch {}\nseed {}\nweights {}\ninit {}\nreduction {}\ncounts {}\n",
+        sources_digest(""), json_of(net_), data_[trial.seed], options_.steps, options_.batch, trial.seed, weights_,
+        options_.init, options_.reduction, trial.counts_gradients);
+    identity += identity_text(trial.arithmetic);
+    if (trial.beside) identity += "beside\n" + identity_text(*trial.beside);
+    for (const auto& [name, value] : identity_of(optimizer)) identity += fmt::format("{} {}\n", name, value);
     return folder_ / (sha256_of(identity).substr(0, 16) + ".json");
+}
+
+TrialResult Trials::trained(const Trial& trial) const {
+    const std::unique_ptr<NetTraining> training = prepared(options_, net_, trial.arithmetic, trial.seed);
+    NetTraining& run = *training;
+    const std::unique_ptr<NetTraining> reference =
+        trial.beside ? prepared(options_, net_, *trial.beside, trial.seed) : nullptr;
+    GradientCounter counter;
+    if (trial.counts_gradients) {
+        run.trainer.watch([](std::int64_t) { return true; }, [&](const TapEvent& event) { counter(event); });
+    }
+    TrialResult result;
+    while (run.trainer.steps() < options_.steps && Interruption::signal() == 0) {
+        const StepResult done = run.step();
+        result.losses.push_back(done.loss);
+        result.scale = done.loss_scale;
+        result.skipped += done.skipped ? 1 : 0;
+        if (!reference) continue;
+        (void)reference->step();
+        if (!is_compared(run.trainer.steps(), options_.steps)) continue;
+        result.distances.push_back(distances_of(run.trainer.model(), reference->trainer.model(), run.trainer.steps()));
+    }
+    if (run.trainer.steps() == options_.steps) result.loss = score_of(run, result.losses);
+    result.gradients = counter.counts();
+    return result;
 }
 
 bool Trials::train_unless_taken(const Trial& trial, const fs::path& file) const {
@@ -163,23 +233,10 @@ bool Trials::train_unless_taken(const Trial& trial, const fs::path& file) const 
         return false;  // another process works on it
     }
     if (fs::exists(file)) return true;
-    Prepared run(options_, net_, trial.recipe, trial.backend, trial.seed);
-    TrialResult result;
-    GradientCounter counter;
-    if (trial.counts_gradients) {
-        run.trainer.watch([](std::int64_t) { return true; }, [&](const TapEvent& event) { counter(event); });
-    }
-    std::vector<double> losses;
-    for (std::int64_t step = 0; step < options_.steps; ++step) {
-        if (Interruption::signal() != 0) return false;
-        const StepResult done = train_step(run.trainer, run.task, run.net);
-        losses.push_back(done.loss);
-        result.skipped += done.skipped ? 1 : 0;
-    }
-    result.loss = mean_of_last(losses);
-    result.gradients = counter.counts();
+    const TrialResult result = trained(trial);
+    if (static_cast<std::int64_t>(result.losses.size()) < options_.steps) return false;  // interrupted
     replace_whole_file(file, json_of_trial(trial, result).dump(1) + "\n");
-    fmt::print(stderr, "trained {}, seed {}: loss {:.4g}\n", trial.label, trial.seed, result.loss);
+    fmt::print(stderr, "trained {}, seed {}: loss {:.4g}\n", trial.arithmetic.name, trial.seed, result.loss);
     return true;
 }
 
@@ -196,8 +253,8 @@ std::vector<TrialResult> Trials::results(const std::vector<Trial>& trials) {
     while (std::ranges::any_of(order, is_missing)) {
         std::vector<std::size_t> missing;
         std::ranges::copy_if(order, std::back_inserter(missing), is_missing);
-        const bool parallel =
-            std::ranges::all_of(missing, [&](std::size_t i) { return may_run_side_by_side(trials[i].backend); });
+        const bool parallel = std::ranges::all_of(
+            missing, [&](std::size_t i) { return may_run_side_by_side(trials[i].arithmetic.backend); });
         run_side_by_side(missing.size(), parallel, [&](std::size_t i) {
             if (Interruption::signal() == 0) (void)train_unless_taken(trials[missing[i]], files[missing[i]]);
         });
@@ -209,9 +266,9 @@ std::vector<TrialResult> Trials::results(const std::vector<Trial>& trials) {
     return results;
 }
 
-std::int64_t Trials::bytes_of_step(const Recipe& recipe, const std::string& backend) const {
-    Prepared run(options_, net_, recipe, backend, options_.seed);
-    return run.trainer.planned_bytes([&](Tape& tape) { return run.task.loss(tape, run.net, 0); }).total().stored;
+std::int64_t Trials::bytes_of_step(const Arithmetic& arithmetic) const {
+    const std::unique_ptr<NetTraining> run = prepared(options_, net_, arithmetic, options_.seed);
+    return run->trainer.planned_bytes([&](Tape& tape) { return run->task.loss(tape, run->net, 0); }).total().stored;
 }
 
 std::vector<double> losses_of(const std::vector<TrialResult>& results) {

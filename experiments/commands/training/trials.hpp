@@ -7,20 +7,22 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "experiments/commands/training/net_options.hpp"
 #include "experiments/running/sweep.hpp"
+#include "experiments/training/training.hpp"
 
 namespace ulp {
 
-/// One training: the arithmetic and the seed. Runs of one seed share data, order and initial weights.
+/// One training: the arithmetic, whose name is for people, and the seed. Runs of one seed share data, order and initial
+/// weights.
 struct Trial {
-    std::string label;  // for people
-    Recipe recipe;
-    std::string backend;
+    Arithmetic arithmetic;
     std::uint64_t seed = 1;
-    bool counts_gradients = false;  // of a recipe whose loss scale is 1
+    bool counts_gradients = false;          // of a recipe whose loss scale is 1
+    std::optional<Arithmetic> beside = {};  // trained in step, to tell how far the weights lie from its weights
 };
 
 /// The gradients of one tensor over all steps.
@@ -30,10 +32,22 @@ struct GradientCounts {
     bool operator==(const GradientCounts&) const = default;
 };
 
+/// How far the weights lie from those of the training beside: |w - w_ref| / |w_ref|, in fp64.
+struct WeightDistances {
+    std::int64_t step;  // after so many steps
+    std::vector<std::pair<std::string, double>> parameters;
+};
+
 struct TrialResult {
-    double loss = 0;  // mean of the steps' losses in the last tenth of the training; NaN if one of them is
+    /// The score by which trainings are compared: the mean loss of the last 8 steps' batches in fp32, with the weights
+    /// that the training left, so that a recipe's rounding of the loss does not judge it. NaN where the training's own
+    /// loss was not finite in one of these steps.
+    double loss = 0;
+    std::vector<double> losses{};  // of each step, as the training saw it
+    double scale = 1;              // the last step's loss scale
     std::int64_t skipped = 0;
     std::map<std::string, GradientCounts> gradients{};  // where the trial counts them
+    std::vector<WeightDistances> distances{};  // after 1, 2, 4, ... steps and the last, of a trial beside another
 };
 
 /// Ctrl-C: what is finished is kept.
@@ -52,13 +66,11 @@ class Trials {
     /// The same trial with the options' seed and the next ones.
     [[nodiscard]] std::vector<Trial> over_seeds(const Trial& trial, std::int64_t seeds) const;
     /// What one step stores, weights, gradients and the optimizer's tensors included.
-    [[nodiscard]] std::int64_t bytes_of_step(const Recipe& recipe, const std::string& backend) const;
-
-    [[nodiscard]] const NetOptions& options() const { return options_; }
-    [[nodiscard]] const NetDescription& net() const { return net_; }
+    [[nodiscard]] std::int64_t bytes_of_step(const Arithmetic& arithmetic) const;
 
   private:
     [[nodiscard]] std::filesystem::path file_of(const Trial& trial);
+    [[nodiscard]] TrialResult trained(const Trial& trial) const;
     bool train_unless_taken(const Trial& trial, const std::filesystem::path& file) const;
 
     NetOptions options_;

@@ -10,7 +10,8 @@
 #include "experiments/commands/units/black_box.hpp"
 #include "experiments/commands/units/fitted_unit.hpp"
 #include "experiments/commands/units/model_keys.hpp"
-#include "experiments/commands/units/operand_options.hpp"
+#include "experiments/commands/units/probe_table.hpp"
+#include "experiments/commands/units/product_options.hpp"
 #include "softfloat/black_boxes/integer_match.hpp"
 #include "softfloat/black_boxes/match_check.hpp"
 #include "softfloat/errors.hpp"
@@ -28,14 +29,15 @@ namespace ulp {
 namespace {
 
 struct DiscoverOptions {
-    std::string backend;
+    std::string unit;
     std::string input = "fp16";
     std::string output = "fp32";
     int k = 16;
     int blocks = 100'000;
     std::uint64_t seed = 1;
     bool fit = false;
-    std::string against, write;
+    std::string against, out;
+    bool table = false;
 };
 
 /// A backend of the trainer as a black box of one dot product.
@@ -43,7 +45,7 @@ DotUnit unit_of_backend(const DiscoverOptions& options) {
     const FloatFormat input = format_by_name(options.input);
     const FloatFormat accumulator = format_by_name(options.output);
     if (options.k < 2 || options.k > most_unit_k) throw UsageError("-k must lie between 2 and 256");
-    const std::shared_ptr<const MatmulBackend> backend = make_backend(options.backend);
+    const std::shared_ptr<const MatmulBackend> backend = make_backend(options.unit);
     const ProductTypes types{input, accumulator};
     return {input, input, accumulator, options.k,
             [=](std::span<const std::uint64_t> a, std::span<const std::uint64_t> b, std::uint64_t c) {
@@ -70,22 +72,22 @@ void check_length(const DiscoverOptions& options) {
 }
 
 DotUnit dot_unit_named(const DiscoverOptions& options) {
-    if (is_black_box(options.backend)) {
+    if (is_black_box(options.unit)) {
         const FloatFormat input = format_by_name(options.input);
         check_length(options);
-        return open_black_box(options.backend, input, input, format_by_name(options.output), options.k);
+        return open_black_box(options.unit, input, input, format_by_name(options.output), options.k);
     }
-    if (options.backend == "x86:vdpbf16ps" || options.backend == "x86:tdpbf16ps") {
-        const bool tile = options.backend == "x86:tdpbf16ps";
+    if (options.unit == "x86:vdpbf16ps" || options.unit == "x86:tdpbf16ps") {
+        const bool tile = options.unit == "x86:tdpbf16ps";
         if (tile ? !x86::has_tdpbf16ps() : !x86::has_vdpbf16ps()) {
-            throw UsageError("this processor cannot run " + options.backend.substr(4) +
-                             "; its row of the table can be asked instead: " + options.backend + ".bf16.fp32");
+            throw UsageError("this processor cannot run " + options.unit.substr(4) +
+                             "; its row of the table can be asked instead: " + options.unit + ".bf16.fp32");
         }
         return tile ? x86::tdpbf16ps_unit() : x86::vdpbf16ps_unit();
     }
-    const auto architecture = options.backend.substr(0, options.backend.find(':') + 1);
+    const auto architecture = options.unit.substr(0, options.unit.find(':') + 1);
     for (const std::string& key : model_keys()) {
-        if (!architecture.empty() && key.starts_with(architecture)) throw_no_model(options.backend);
+        if (!architecture.empty() && key.starts_with(architecture)) throw_no_model(options.unit);
     }
     return unit_of_backend(options);
 }
@@ -209,7 +211,7 @@ ExitCode discover_integers(const DiscoverOptions& options, const IntegerUnit& un
     if (!options.against.empty()) return check_integers_against(options, unit);
     const IntegerDiscovery found = discover(unit);
     const IntegerModel& model = found.model;
-    fmt::print("{}: integers -> s32, k = {}\n\n", options.backend, model.instruction_k);
+    fmt::print("{}: integers -> s32, k = {}\n\n", options.unit, model.instruction_k);
     fmt::print("operands              {} x {}\n", type_of(model.a_signed, model.bits),
                type_of(model.b_signed, model.bits));
     if (model.bits == 1) {
@@ -230,7 +232,7 @@ ExitCode discover_integers(const DiscoverOptions& options, const IntegerUnit& un
         fmt::print("  so none of the integer units that a file describes computes what this unit computes\n");
         return ExitCode::bits_differ;
     }
-    write_description(options.write, options.backend, model);
+    write_description(options.out, options.unit, model);
     return ExitCode::good;
 }
 
@@ -240,11 +242,11 @@ ExitCode discover_model(const DiscoverOptions& options, const IntegerModel& aske
 
 ExitCode discover_model(const DiscoverOptions& options, const BlockScaledModel& asked) {
     if (!options.against.empty()) {
-        throw UsageError("--against compares units without block scales, and " + options.backend + " has them");
+        throw UsageError("--against compares units without block scales, and " + options.unit + " has them");
     }
     const ScaledUnit scaled = unit_of(asked);
     const ScaledDiscovery found = discover(scaled);
-    fmt::print("{}: {} x {} with block scales -> {}, k = {}\n\n", options.backend, name_of(scaled.a_format),
+    fmt::print("{}: {} x {} with block scales -> {}, k = {}\n\n", options.unit, name_of(scaled.a_format),
                name_of(scaled.b_format), name_of(scaled.accumulator), scaled.k);
     fmt::print("scales                {}, {} to {}{}\n",
                found.scale_format ? name_of(*found.scale_format) : "of no known format", found.least_scale,
@@ -270,9 +272,9 @@ void print_findings(const DotUnit& unit, const Discovery& found, const std::vect
 }
 
 ExitCode discover_dots(const DiscoverOptions& options, const DotUnit& unit) {
-    const FitRequest request{options.backend, options.blocks, options.seed, options.write};
+    const FitRequest request{options.unit, options.blocks, options.seed, options.out};
     if (!options.against.empty()) return check_against(unit, options.against, request);
-    fmt::print("{}: {} x {} -> {}, k = {}\n\n", options.backend, name_of(unit.a_format), name_of(unit.b_format),
+    fmt::print("{}: {} x {} -> {}, k = {}\n\n", options.unit, name_of(unit.a_format), name_of(unit.b_format),
                name_of(unit.accumulator), unit.k);
     if (const std::optional<std::uint64_t> answer = constant_answer(unit)) {
         fmt::print("constant: the unit answers {} ({}) whatever a and b are, so there is nothing to discover\n",
@@ -282,13 +284,13 @@ ExitCode discover_dots(const DiscoverOptions& options, const DotUnit& unit) {
     const Discovery found = discover(unit);
     const RowChecks checked = check_rows(options, unit, matching_rows(unit, found));
     const UnitRow* row = checked.agreeing();
-    const bool is_foreign = is_black_box(options.backend) || is_unit_file(options.backend);
+    const bool is_foreign = is_black_box(options.unit) || is_unit_file(options.unit);
     // What single questions tell of a unit that no row matches may be wrong: a description is sought instead.
     const bool seeks = row == nullptr && options.blocks > 0 && (is_foreign || options.fit || !checked.rows.empty());
     if (!seeks || !checked.rows.empty()) print_findings(unit, found, checked.rows);
     print_checks(options, unit, checked);
     if (seeks) return fit_unit(unit, request);
-    if (row != nullptr) write_description(options.write, row->key(), row->model);
+    if (row != nullptr) write_description(options.out, row->key(), row->model);
     return ExitCode::good;
 }
 
@@ -297,26 +299,49 @@ ExitCode discover_model(const DiscoverOptions& options, const TensorCoreModel& a
 }
 
 ExitCode discover_unit(const DiscoverOptions& options) {
-    const bool is_file = is_unit_file(options.backend) && options.backend.find(':') == std::string::npos;
-    if (is_black_box(options.backend) && options.output == "s32") {
+    if (options.unit.empty()) throw UsageError("name the unit to ask with --unit; --table alone lists predictions");
+    const bool is_file = is_unit_file(options.unit) && options.unit.find(':') == std::string::npos;
+    if (is_black_box(options.unit) && options.output == "s32") {
         check_length(options);
-        return discover_integers(options, open_integer_box(options.backend, options.k));
+        return discover_integers(options, open_integer_box(options.unit, options.k));
     }
-    if (!is_file && unit_or_null(options.backend) == nullptr) return discover_dots(options, dot_unit_named(options));
-    const UnitRow row = unit_named(options.backend);
+    if (!is_file && unit_or_null(options.unit) == nullptr) return discover_dots(options, dot_unit_named(options));
+    const UnitRow row = unit_named(options.unit);
     return std::visit([&](const auto& model) { return discover_model(options, model); }, row.model);
+}
+
+/// Whether the name is that of something to be asked, and not of a GPU whose models are listed.
+bool is_asked(const std::string& unit) {
+    const auto specs = backend_specs();
+    const bool backend = std::ranges::any_of(specs, [&](const auto& spec) { return spec.first == unit; });
+    return backend || unit == "cuda" || unit.find_first_of(":(") != std::string::npos || is_unit_file(unit);
+}
+
+ExitCode discover_table(const DiscoverOptions& options) {
+    check_length(options);
+    if (!is_asked(options.unit)) {
+        const std::string gpu = options.unit.empty() ? "sm_90" : options.unit;
+        return print_probe_table({gpu, "", options.input, options.output, options.k, {}, options.out});
+    }
+    const auto open = [&] {
+        const bool is_file = is_unit_file(options.unit) && options.unit.find(':') == std::string::npos;
+        if (!is_file && unit_or_null(options.unit) == nullptr) return dot_unit_named(options);
+        const FloatFormat input = format_by_name(options.input);
+        return open_unit(options.unit, input, input, format_by_name(options.output), options.k);
+    };
+    return print_probe_table({"", options.unit, options.input, options.output, options.k, open, options.out});
 }
 
 Action declare_discover(OptionParser& app) {
     const auto options = std::make_shared<DiscoverOptions>();
     app.add_option(
-           "--unit", options->backend,
+           "--unit", options->unit,
            "what to ask: a backend (soft:h100, eigen, soft:ieee), a row of the model table "
            "(sm_90:wgmma.fp16.fp32), the description of one (FILE.json), a unit of this processor (x86:vdpbf16ps, "
            "x86:tdpbf16ps), or a black box: " +
-               std::string(black_box_forms))
-        .required()
-        .type_name("SPEC|KEY|FILE");
+               std::string(black_box_forms) +
+               "; with --table also a GPU, generation or architecture: H100, Ampere, sm_100")
+        .type_name("SPEC|KEY|FILE|GPU");
     declare_unit_formats(app, options->input, options->output);
     app.add_option("-k", options->k, "length of the dot product, for backends and black boxes").capture_default_str();
     app.add_option("--blocks", options->blocks,
@@ -328,8 +353,14 @@ Action declare_discover(OptionParser& app) {
                  "seek a description where no row matches, for backends, too; for black boxes that is always done");
     app.add_option("--against", options->against,
                    "only compare the unit with this row or FILE.json on the random dot products");
-    app.add_option("--out", options->write, "file for the description of what was found, as FILE.json");
-    return [options] { return discover_unit(*options); };
+    app.add_option("--out", options->out,
+                   "file for the description of what was found, as FILE.json; with --table, for a card's answers");
+    app.add_flag(
+        "--table", options->table,
+        "print what hypotheses and models predict for the inputs that decide between them; with --unit, what it "
+        "answers and which hypotheses that supports, where cuda (or software:sm_90) asks all instructions of "
+        "the card, and ends with exit code 4 where an answer is not its row's");
+    return [options] { return options->table ? discover_table(*options) : discover_unit(*options); };
 }
 
 }  // namespace

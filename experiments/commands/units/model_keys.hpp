@@ -12,7 +12,8 @@ namespace ulp {
 
 std::vector<std::string> model_keys();
 
-/// Throws UsageError that names the keys nearest to `key`, or those of the GPU of that name, or says that it is a number format.
+/// Throws UsageError that names the keys nearest to `key`, or those of the GPU of that name, or says that it is a
+/// number format.
 [[noreturn]] void throw_no_model(std::string_view key);
 
 /// The row of the table with that key, or the unit of a file whose name ends in .json. Throws as throw_no_model does,

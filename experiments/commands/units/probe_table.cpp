@@ -1,15 +1,17 @@
-// `ulplab probe-table`: what every hypothesis and every model predicts for the inputs that decide between them.
-#include <fmt/core.h>
+#include "experiments/commands/units/probe_table.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <memory>
 #include <set>
+#include <string_view>
 
-#include "engine/products/unit_file.hpp"
-#include "experiments/commands/command.hpp"
+#include "experiments/commands/gpu/gpu_commands.hpp"
 #include "experiments/commands/units/black_box.hpp"
-#include "experiments/commands/units/operand_options.hpp"
+#include "gpu/recordings/recorder.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/lab/integer_probes.hpp"
@@ -22,11 +24,6 @@
 
 namespace ulp {
 namespace {
-
-struct ProbeTableOptions {
-    std::string unit, input = "fp16", output = "fp32";
-    int k = 16;
-};
 
 /// The model's answer to a probe; probes fit instructions of their k or more.
 std::uint32_t answer(const TensorCoreModel& model, const Probe& probe) {
@@ -133,12 +130,8 @@ ExitCode probe_integers(const ProbeTableOptions& options) {
 
 /// The probes of the unit's formats that its k holds.
 ExitCode probe_unit(const ProbeTableOptions& options) {
-    if (options.k < 1 || options.k > most_unit_k) {
-        throw UsageError(fmt::format("-k is {}; units have 1 to {} products", options.k, most_unit_k));
-    }
     if (options.output == "s32") return probe_integers(options);
-    const FloatFormat input = format_by_name(options.input);
-    const DotUnit unit = open_unit(options.unit, input, input, format_by_name(options.output), options.k);
+    const DotUnit unit = options.open();
     fmt::print("Answers of {}, {} -> {}, k = {}\n", options.unit, options.input, options.output, options.k);
     int asked = 0;
     for (const Probe& probe : all_probes()) {
@@ -152,10 +145,42 @@ ExitCode probe_unit(const ProbeTableOptions& options) {
         fmt::format("there is no probe of {} -> {} with k = {} or less", options.input, options.output, options.k));
 }
 
-ExitCode probe_table(const ProbeTableOptions& options) {
-    const bool asks = is_unit_file(options.unit) || options.unit.find(':') != std::string::npos;
-    if (asks) return probe_unit(options);
-    const std::string architecture = architecture_of(options.unit.empty() ? "sm_90" : options.unit);
+std::string line_of(const gpu::ProbeReport& report) {
+    const bool as_claimed = report.claimed && *report.claimed == report.answer;
+    std::string verdict = "the model table has no row";
+    if (report.claimed) verdict = as_claimed ? "as the row" : fmt::format("the row gives {:08X}", *report.claimed);
+    return fmt::format(
+        "{:<4} {:<32} {:08X}  supports {:<24} against {:<16} {}\n", report.probe->id, report.instruction->name(),
+        report.answer, report.supported.empty() ? "none" : fmt::format("{}", fmt::join(report.supported, "; ")),
+        report.contradicted.empty() ? "none" : fmt::format("{}", fmt::join(report.contradicted, "; ")), verdict);
+}
+
+/// Every instruction of a card, or of its model, asked.
+ExitCode probe_device(const ProbeTableOptions& options) {
+    const auto device = gpu::open_device(options.unit);
+    std::string text = provenance(device->info());
+    bool as_claimed = true;
+    std::string_view last_question;
+    for (const gpu::ProbeReport& report : gpu::ask_probes(*device)) {
+        if (report.probe->question != last_question) text += fmt::format("# {}\n", report.probe->question);
+        last_question = report.probe->question;
+        text += line_of(report);
+        as_claimed = as_claimed && (!report.claimed || *report.claimed == report.answer);
+    }
+    fmt::print("{}", text);
+    if (!options.out.empty()) write_text(options.out, text);
+    return as_claimed ? ExitCode::good : ExitCode::bits_differ;
+}
+
+}  // namespace
+
+ExitCode print_probe_table(const ProbeTableOptions& options) {
+    if (options.unit == "cuda" || options.unit.starts_with("software:")) return probe_device(options);
+    if (!options.out.empty()) {
+        throw UsageError("--out keeps a card's answers with --table; name the card: --unit cuda");
+    }
+    if (!options.unit.empty()) return probe_unit(options);
+    const std::string architecture = architecture_of(options.architecture);
     fmt::print("Answers of the models of {} under the policy sets\n", architecture);
     for (const PolicySet& set : policy_sets) fmt::print("  {}: {}\n", set.name, set.meaning);
     fmt::print("\n{:<28}", "");
@@ -163,24 +188,6 @@ ExitCode probe_table(const ProbeTableOptions& options) {
     fmt::print("\n");
     for (const Probe& probe : all_probes()) print_probe(architecture, probe);
     return ExitCode::good;
-}
-
-Action declare_probe_table(OptionParser& app) {
-    const auto options = std::make_shared<ProbeTableOptions>();
-    app.add_option(
-        "--unit", options->unit,
-        fmt::format("GPU, generation or architecture: H100 (the default), Ampere, sm_100; or what answers the "
-                    "probes instead: a row, FILE.json, {}",
-                    black_box_forms));
-    declare_unit_formats(app, options->input, options->output);
-    app.add_option("-k", options->k, "with --unit: products of its instruction").capture_default_str();
-    return [options] { return probe_table(*options); };
-}
-
-}  // namespace
-
-Command probe_table_command() {
-    return {"probe-table", "what models and hypotheses predict for the deciding inputs", declare_probe_table};
 }
 
 }  // namespace ulp

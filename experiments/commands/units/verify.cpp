@@ -1,4 +1,4 @@
-// `ulplab verify PATH...`: replays recordings of GPUs against the models.
+// `ulplab verify PATH...`: replays recordings of GPUs against the models, or on a device.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -10,9 +10,10 @@
 #include <optional>
 
 #include "experiments/commands/command.hpp"
-#include "experiments/commands/gpu/gpu_commands.hpp"
 #include "experiments/commands/units/black_box.hpp"
 #include "experiments/commands/units/model_keys.hpp"
+#include "gpu/comparison/live_verify.hpp"
+#include "gpu/devices/executor.hpp"
 #include "gpu/devices/reference.hpp"
 #include "gpu/recordings/recording.hpp"
 #include "softfloat/errors.hpp"
@@ -150,13 +151,59 @@ Comparison verify_own(const std::filesystem::path& path, const PolicySet* polici
     return replay.equal() ? Comparison::equal : Comparison::different;
 }
 
+bool run_set(const gpu::Executor& device, const RecordedFiles& files) {
+    bool good = true;
+    const RecordedSet set = read_recording(files);
+    const auto comparisons = gpu::run_recorded_set(device, set);
+    if (comparisons.empty()) {
+        fmt::print("{} {}->{}: the device has no such instruction\n", set.gpu, set.input, set.output);
+    }
+    for (const gpu::LiveComparison& c : comparisons) {
+        fmt::print("{} on {}: as recorded {}/{}{}, as the model {}\n", c.set, c.instruction, c.equal_recorded, c.rows,
+                   c.must_equal_recorded ? "" : " (another architecture or instruction)",
+                   c.has_model ? fmt::format("{}/{}", c.equal_model, c.rows) : "none");
+        if (!c.first.empty()) fmt::print("  {}\n", c.first);
+        good = good && c.good();
+    }
+    return good;
+}
+
+bool run_recording(const gpu::Executor& device, const std::filesystem::path& path) {
+    const gpu::Recording recording = gpu::read_recording_file(path);
+    if (!device.has(*recording.instruction)) {
+        fmt::print("{}: the device has no such instruction\n", recording.instruction->name());
+        return true;
+    }
+    const gpu::RecordingReplay replay = gpu::replay_recording(recording, device);
+    const bool same = recording.device.architecture == device.info().architecture;
+    fmt::print("{} of {}{}: probes {}/{}, samples {}/{}, bulk {}/{}\n", recording.instruction->name(),
+               recording.device.name, same ? "" : " (another architecture)", replay.probes.equal, replay.probes.total,
+               replay.samples.equal, replay.samples.total, replay.bulk.equal, replay.bulk.total);
+    if (!replay.first.empty()) fmt::print("  {}\n", replay.first);
+    return !same || replay.equal();
+}
+
+/// Runs the recorded inputs on the device, and compares with what was recorded and with the device's models.
+ExitCode verify_on_device(const Options& options) {
+    const auto device = gpu::open_device(options.device);
+    bool good = true;
+    for (const std::string& path : options.paths) {
+        const auto own = gpu::find_recording_files(path);
+        for (const auto& file : own) good = run_recording(*device, file) && good;
+        // Of neither kind: find_recordings says what is missing.
+        const auto published = own.empty() ? find_recordings(path) : list_recordings(path);
+        for (const RecordedFiles& files : published) good = run_set(*device, files) && good;
+    }
+    return good ? ExitCode::good : ExitCode::bits_differ;
+}
+
 ExitCode verify(const Options& options) {
     if (!options.device.empty()) {
         if (!options.unit.empty() || !options.policy.empty()) {
             throw UsageError(
                 "--device runs the recorded inputs there; leave out --unit and --policy, which replace it");
         }
-        return verify_on_device(options.device, options.paths);
+        return verify_on_device(options);
     }
     if (!options.unit.empty() && !options.policy.empty())
         throw UsageError("--policy is of the table's models, not of --unit");
@@ -194,8 +241,8 @@ Action declare(OptionParser& app) {
         "with the recording and with its models");
     app.footer(
         "Prints a line per recording; of a folder with both kinds, both. Exit code 4 when a bit differs from the "
-        "model, 3 "
-        "when a recording is incomplete or has no model.");
+        "model or, with --device, from a recording of the same architecture, 3 when a recording is incomplete or has "
+        "no model.");
     return [options] { return verify(*options); };
 }
 

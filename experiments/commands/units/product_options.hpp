@@ -1,13 +1,31 @@
-// Options that say how the operands of a product lie in files, and how they are rounded.
+// Options of the commands that compute or explain products: in which order they are added, how their operands lie in
+// files, how they are rounded, and the formats of units that no row describes.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
 #include "experiments/commands/units/matrix_files.hpp"
 #include "experiments/program/options.hpp"
+#include "softfloat/matrix_units/product.hpp"
 
 namespace ulp {
+
+/// --order: in which order a product is added (softfloat/matrix_units/product.hpp).
+struct OrderOptions {
+    int split_k = 1;
+    std::int64_t piece_k = 0, slice_k = 0, tile_k = 0, promote = 0;
+    bool narrow_sums = false;
+
+    void declare(OptionParser& app);
+    /// Takes "split=4,slice=32". Throws UsageError that lists the words.
+    void take(const std::string& text);
+    /// Without an epilogue. Throws UsageError for numbers out of range and orders that exclude each other.
+    [[nodiscard]] ProductOrder order() const;
+    /// Throws UsageError where there are more pieces than instructions in k.
+    void require_pieces(std::int64_t k, int instruction_k) const;
+};
 
 /// --transpose a, b or a,b.
 struct Transpositions {
