@@ -7,10 +7,10 @@
 #include <sstream>
 
 #include "engine/data/topic_text.hpp"
-#include "engine/rounding/step_functions.hpp"
+#include "engine/nets/blocks.hpp"
 #include "engine/tensor/random.hpp"
-#include "experiments/nets/blocks.hpp"
-#include "experiments/shared/sources.hpp"
+#include "engine/tensor/step_functions.hpp"
+#include "experiments/framework/sources.hpp"
 #include "experiments/training/figures.hpp"
 
 namespace ulp {

@@ -7,9 +7,9 @@
 
 #include "engine/tensor/random.hpp"
 #include "engine/training/images.hpp"
+#include "experiments/framework/sources.hpp"
 #include "experiments/shared/delta_debugging.hpp"
 #include "experiments/shared/matrix_units.hpp"
-#include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/input_data.hpp"
 #include "experiments/training/tasks.hpp"

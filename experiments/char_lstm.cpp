@@ -6,9 +6,9 @@
 #include <numbers>
 
 #include "engine/layers/recurrent.hpp"
-#include "engine/rounding/step_functions.hpp"
 #include "engine/tensor/random.hpp"
-#include "experiments/shared/sources.hpp"
+#include "engine/tensor/step_functions.hpp"
+#include "experiments/framework/sources.hpp"
 #include "experiments/shared/utf8.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/input_data.hpp"

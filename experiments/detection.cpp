@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "experiments/nets/shape_detector.hpp"
+#include "engine/nets/shape_detector.hpp"
+#include "experiments/framework/sources.hpp"
 #include "experiments/shared/binade_histogram.hpp"
 #include "experiments/shared/colour_sheet.hpp"
-#include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
 
 namespace ulp {

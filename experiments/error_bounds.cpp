@@ -7,13 +7,13 @@
 
 #include "engine/tensor/random.hpp"
 #include "experiments/framework/control.hpp"
+#include "experiments/framework/sources.hpp"
 #include "experiments/shared/matrix_units.hpp"
-#include "experiments/shared/sources.hpp"
-#include "softfloat/bounds/apriori.hpp"
-#include "softfloat/bounds/operands.hpp"
+#include "softfloat/matrix_units/bound_operands.hpp"
+#include "softfloat/matrix_units/bounds.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
-#include "softfloat/matrix_units/table/units.hpp"
+#include "softfloat/matrix_units/units.hpp"
 #include "softfloat/round.hpp"
 
 namespace ulp {

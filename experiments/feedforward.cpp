@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "engine/data/sales.hpp"
-#include "engine/rounding/step_functions.hpp"
 #include "engine/tensor/random.hpp"
+#include "engine/tensor/step_functions.hpp"
 #include "engine/training/images.hpp"
-#include "experiments/shared/sources.hpp"
+#include "experiments/framework/sources.hpp"
 #include "experiments/training/figures.hpp"
 
 namespace ulp {

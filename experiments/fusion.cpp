@@ -6,10 +6,10 @@
 #include <bit>
 #include <cmath>
 
-#include "engine/rounding/rounder.hpp"
 #include "engine/tensor/random.hpp"
+#include "engine/tensor/rounder.hpp"
 #include "experiments/framework/control.hpp"
-#include "experiments/shared/sources.hpp"
+#include "experiments/framework/sources.hpp"
 #include "softfloat/functions/cr.hpp"
 
 namespace ulp {

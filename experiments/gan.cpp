@@ -7,10 +7,10 @@
 #include <cmath>
 
 #include "engine/data/faces.hpp"
+#include "engine/nets/face_nets.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/training/images.hpp"
-#include "experiments/nets/face_nets.hpp"
-#include "experiments/shared/sources.hpp"
+#include "experiments/framework/sources.hpp"
 #include "experiments/training/comparison.hpp"
 
 namespace ulp {

@@ -7,9 +7,9 @@
 #include <deque>
 
 #include "engine/products/decorators.hpp"
-#include "experiments/program/side_by_side.hpp"
+#include "experiments/framework/side_by_side.hpp"
+#include "experiments/framework/sources.hpp"
 #include "experiments/shared/product_errors.hpp"
-#include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/input_data.hpp"
 #include "experiments/training/tasks.hpp"

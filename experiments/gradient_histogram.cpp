@@ -6,8 +6,8 @@
 #include <limits>
 #include <optional>
 
+#include "experiments/framework/sources.hpp"
 #include "experiments/shared/matrix_units.hpp"
-#include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/input_data.hpp"
 #include "experiments/training/tasks.hpp"

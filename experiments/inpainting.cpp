@@ -6,15 +6,15 @@
 #include <optional>
 
 #include "engine/data/shapes.hpp"
+#include "engine/nets/blocks.hpp"
 #include "engine/tensor/random.hpp"
-#include "experiments/nets/blocks.hpp"
+#include "experiments/framework/sources.hpp"
 #include "experiments/shared/colour_sheet.hpp"
-#include "experiments/shared/sources.hpp"
-#include "experiments/textures/gram_matrix.hpp"
-#include "experiments/textures/gram_overflow.hpp"
-#include "experiments/textures/partial_convolution.hpp"
-#include "experiments/textures/texture_features.hpp"
 #include "experiments/training/figures.hpp"
+#include "experiments/training/gram_matrix.hpp"
+#include "experiments/training/gram_overflow.hpp"
+#include "experiments/training/partial_convolution.hpp"
+#include "experiments/training/texture_features.hpp"
 
 namespace ulp {
 namespace inpainting_parts {

@@ -6,10 +6,10 @@
 #include <span>
 
 #include "engine/data/shapes.hpp"
+#include "engine/nets/integer_net.hpp"
 #include "engine/training/images.hpp"
-#include "experiments/nets/integer_net.hpp"
+#include "experiments/framework/sources.hpp"
 #include "experiments/shared/matrix_units.hpp"
-#include "experiments/shared/sources.hpp"
 #include "experiments/training/comparison.hpp"
 #include "experiments/training/tasks.hpp"
 

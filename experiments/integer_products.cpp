@@ -9,9 +9,9 @@
 
 #include "engine/tensor/random.hpp"
 #include "experiments/framework/control.hpp"
+#include "experiments/framework/sources.hpp"
 #include "experiments/shared/matrix_units.hpp"
-#include "experiments/shared/sources.hpp"
-#include "softfloat/matrix_units/table/units.hpp"
+#include "softfloat/matrix_units/units.hpp"
 
 namespace ulp {
 namespace integer_products_parts {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "engine/recipes/levels.hpp"
-#include "experiments/shared/sources.hpp"
+#include "experiments/framework/sources.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/input_data.hpp"
 #include "experiments/training/parity.hpp"

@@ -6,10 +6,10 @@
 #include <memory>
 #include <numbers>
 
-#include "engine/rounding/step_functions.hpp"
-#include "experiments/nets/language_net.hpp"
+#include "engine/nets/language_net.hpp"
+#include "engine/tensor/step_functions.hpp"
+#include "experiments/framework/sources.hpp"
 #include "experiments/shared/binade_histogram.hpp"
-#include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/input_data.hpp"
 #include "softfloat/errors.hpp"

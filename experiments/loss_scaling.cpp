@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "experiments/shared/sources.hpp"
+#include "experiments/framework/sources.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/gradient_ranges.hpp"
 #include "experiments/training/input_data.hpp"

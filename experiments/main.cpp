@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "experiments/commands/command.hpp"
-#include "experiments/running/experiment_main.hpp"
+#include "experiments/cli/command.hpp"
+#include "experiments/framework/experiment_main.hpp"
 #include "gpu/backends.hpp"
 
 int main(int argc, char** argv) {

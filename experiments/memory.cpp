@@ -5,11 +5,11 @@
 #include <cmath>
 
 #include "engine/layers/attention.hpp"
+#include "engine/nets/blocks.hpp"
+#include "engine/nets/byte_planner.hpp"
+#include "engine/nets/nets.hpp"
 #include "experiments/framework/experiment.hpp"
-#include "experiments/nets/blocks.hpp"
-#include "experiments/nets/byte_planner.hpp"
-#include "experiments/nets/nets.hpp"
-#include "experiments/shared/sources.hpp"
+#include "experiments/framework/sources.hpp"
 #include "experiments/training/arithmetics.hpp"
 
 namespace ulp {

@@ -2,8 +2,8 @@
 // what the full net takes in memory.
 #include <fmt/format.h>
 
-#include "experiments/nets/byte_planner.hpp"
-#include "experiments/shared/sources.hpp"
+#include "engine/nets/byte_planner.hpp"
+#include "experiments/framework/sources.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/input_data.hpp"
 #include "experiments/training/tasks.hpp"

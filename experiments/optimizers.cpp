@@ -6,12 +6,12 @@
 #include <cmath>
 #include <memory>
 
+#include "engine/nets/net_tasks.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/training/images.hpp"
-#include "experiments/shared/sources.hpp"
+#include "experiments/framework/sources.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/input_data.hpp"
-#include "experiments/training/net_tasks.hpp"
 #include "experiments/training/tasks.hpp"
 
 namespace ulp {

@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "experiments/framework/control.hpp"
+#include "experiments/framework/sources.hpp"
 #include "experiments/shared/matrix_units.hpp"
 #include "experiments/shared/norms_and_softmax.hpp"
-#include "experiments/shared/sources.hpp"
 #include "experiments/shared/sums.hpp"
 #include "softfloat/text.hpp"
 

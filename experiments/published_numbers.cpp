@@ -9,10 +9,10 @@
 
 #include "engine/recipes/loss_scale.hpp"
 #include "experiments/framework/control.hpp"
+#include "experiments/framework/sources.hpp"
 #include "experiments/shared/matrix_units.hpp"
 #include "experiments/shared/roofline_model.hpp"
-#include "experiments/shared/sources.hpp"
-#include "softfloat/matrix_units/table/units.hpp"
+#include "softfloat/matrix_units/units.hpp"
 #include "softfloat/quantization/block_scaled.hpp"
 #include "softfloat/text.hpp"
 

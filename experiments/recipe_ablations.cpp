@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "engine/data/digits.hpp"
-#include "experiments/shared/sources.hpp"
+#include "experiments/framework/sources.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/tasks.hpp"
 

@@ -5,15 +5,15 @@
 #include <map>
 #include <span>
 
-#include "engine/rounding/rounder.hpp"
+#include "engine/nets/nets.hpp"
 #include "engine/tensor/random.hpp"
+#include "engine/tensor/rounder.hpp"
 #include "engine/training/images.hpp"
 #include "experiments/framework/control.hpp"
-#include "experiments/nets/nets.hpp"
+#include "experiments/framework/sources.hpp"
 #include "experiments/shared/h100_throughput.hpp"
 #include "experiments/shared/matrix_units.hpp"
 #include "experiments/shared/roofline_model.hpp"
-#include "experiments/shared/sources.hpp"
 #include "experiments/training/training.hpp"
 #include "softfloat/functions/quick_exp_log.hpp"
 

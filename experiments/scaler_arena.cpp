@@ -9,7 +9,7 @@
 
 #include "engine/recipes/loss_scale.hpp"
 #include "engine/tensor/random.hpp"
-#include "experiments/shared/sources.hpp"
+#include "experiments/framework/sources.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/tasks.hpp"
 #include "softfloat/round.hpp"

@@ -6,10 +6,10 @@
 #include <cmath>
 
 #include "engine/data/shapes.hpp"
-#include "experiments/nets/blocks.hpp"
-#include "experiments/shared/average_precision.hpp"
+#include "engine/nets/average_precision.hpp"
+#include "engine/nets/blocks.hpp"
+#include "experiments/framework/sources.hpp"
 #include "experiments/shared/colour_sheet.hpp"
-#include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
 #include "softfloat/errors.hpp"
 

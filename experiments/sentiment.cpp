@@ -7,9 +7,9 @@
 #include <string>
 
 #include "engine/files/sha256.hpp"
+#include "engine/nets/blocks.hpp"
 #include "engine/tensor/random.hpp"
-#include "experiments/nets/blocks.hpp"
-#include "experiments/shared/sources.hpp"
+#include "experiments/framework/sources.hpp"
 #include "experiments/training/figures.hpp"
 
 namespace ulp {

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "engine/data/dataset.hpp"
-#include "experiments/nets/translators.hpp"
-#include "experiments/shared/sources.hpp"
+#include "engine/nets/translators.hpp"
+#include "experiments/framework/sources.hpp"
 #include "experiments/training/figures.hpp"
 
 namespace ulp {

@@ -9,7 +9,7 @@
 #include "engine/layers/decoding.hpp"
 #include "engine/layers/recurrent.hpp"
 #include "engine/training/images.hpp"
-#include "experiments/shared/sources.hpp"
+#include "experiments/framework/sources.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/parity.hpp"
 

@@ -7,7 +7,7 @@
 #include "engine/data/digits.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/training/schedule.hpp"
-#include "experiments/shared/sources.hpp"
+#include "experiments/framework/sources.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/tasks.hpp"
 

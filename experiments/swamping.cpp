@@ -5,8 +5,8 @@
 
 #include "engine/tensor/random.hpp"
 #include "experiments/framework/control.hpp"
+#include "experiments/framework/sources.hpp"
 #include "experiments/shared/matrix_units.hpp"
-#include "experiments/shared/sources.hpp"
 #include "softfloat/functions/cr.hpp"
 #include "softfloat/text.hpp"
 

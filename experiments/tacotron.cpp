@@ -6,9 +6,9 @@
 #include <numeric>
 
 #include "engine/data/sounds.hpp"
+#include "engine/nets/blocks.hpp"
 #include "engine/training/images.hpp"
-#include "experiments/nets/blocks.hpp"
-#include "experiments/shared/sources.hpp"
+#include "experiments/framework/sources.hpp"
 #include "experiments/training/figures.hpp"
 
 namespace ulp {

@@ -5,12 +5,12 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "engine/operations/operation.hpp"
 #include "engine/recipes/levels.hpp"
+#include "engine/tape/operation.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/training/images.hpp"
+#include "experiments/framework/sources.hpp"
 #include "experiments/shared/matrix_units.hpp"
-#include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
 #include "softfloat/float.hpp"
 #include "softfloat/format_names.hpp"

@@ -7,7 +7,7 @@
 
 #include "engine/tensor/random.hpp"
 #include "experiments/framework/control.hpp"
-#include "experiments/shared/sources.hpp"
+#include "experiments/framework/sources.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/functions/cr.hpp"
 

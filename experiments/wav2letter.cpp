@@ -6,7 +6,7 @@
 #include "engine/data/dataset.hpp"
 #include "engine/data/sounds.hpp"
 #include "engine/layers/decoding.hpp"
-#include "experiments/shared/sources.hpp"
+#include "experiments/framework/sources.hpp"
 #include "experiments/training/figures.hpp"
 
 namespace ulp {

@@ -7,8 +7,8 @@
 
 #include "engine/data/dataset.hpp"
 #include "engine/data/sounds.hpp"
-#include "engine/rounding/step_functions.hpp"
-#include "experiments/shared/sources.hpp"
+#include "engine/tensor/step_functions.hpp"
+#include "experiments/framework/sources.hpp"
 #include "experiments/training/figures.hpp"
 
 namespace ulp {

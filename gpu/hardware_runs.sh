@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The table of what bulk runs on GPUs counted, from their CSV files:
 #
-#     gpu/hardware_runs.sh tests/recordings/*/bulk*.csv > softfloat/matrix_units/table/hardware_runs.inc
+#     gpu/hardware_runs.sh tests/recordings/*/bulk*.csv > softfloat/matrix_units/hardware_runs.inc
 #
 # A line for each row of the model tables and GPU: its blocks over all instructions, classes of inputs and seeds, each
 # counted once. A file with a mismatch, or one that no hardware made, is refused: exit code 4 or 3.

@@ -1,11 +1,11 @@
 // Stand-ins for the CUDA part in a build without it. They are defined by qualified names, which compile only where the
 // header declares the same function: another parameter in the header is an error here, in every build of the tests.
-#include "gpu/attention/attention.hpp"
 #include "gpu/comparison/bulk.hpp"
 #include "gpu/devices/cuda_errors.hpp"
 #include "gpu/devices/executor.hpp"
-#include "gpu/functions/fma_run.hpp"
-#include "gpu/functions/functions.hpp"
+#include "gpu/untried/attention.hpp"
+#include "gpu/untried/fma_run.hpp"
+#include "gpu/untried/functions.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {

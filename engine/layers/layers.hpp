@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/operations/ops.hpp"
+#include "engine/tape/ops.hpp"
 #include "engine/tape/parameter.hpp"
 
 namespace ulp {

@@ -5,7 +5,7 @@
 
 #include "engine/products/backends.hpp"
 #include "engine/products/kernels/eigen_product.hpp"
-#include "engine/rounding/rounder.hpp"
+#include "engine/tensor/rounder.hpp"
 #include "engine/tensor/storage.hpp"
 #include "softfloat/support/parallel.hpp"
 #include "softfloat/vector/dispatch.hpp"

@@ -6,7 +6,7 @@
 
 #include "engine/products/backends.hpp"
 #include "engine/products/kernels/ieee_product.hpp"
-#include "engine/rounding/rounder.hpp"
+#include "engine/tensor/rounder.hpp"
 #include "softfloat/support/parallel.hpp"
 #include "softfloat/vector/dispatch.hpp"
 

@@ -12,8 +12,8 @@
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
 #include "softfloat/matrix_units/gemm_path.hpp"
-#include "softfloat/matrix_units/table/gpus.hpp"
-#include "softfloat/matrix_units/table/units.hpp"
+#include "softfloat/matrix_units/gpus.hpp"
+#include "softfloat/matrix_units/units.hpp"
 
 namespace ulp {
 namespace {

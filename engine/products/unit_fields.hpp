@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "softfloat/matrix_units/table/units.hpp"
+#include "softfloat/matrix_units/units.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace ulp::unit_fields {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "softfloat/matrix_units/table/units.hpp"
+#include "softfloat/matrix_units/units.hpp"
 
 namespace ulp {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "softfloat/matrix_units/table/units.hpp"
+#include "softfloat/matrix_units/units.hpp"
 
 namespace ulp {
 

@@ -3,19 +3,19 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/analysis/bound_answer.hpp"
+#include "engine/analysis/dot_candidates.hpp"
+#include "engine/analysis/dot_explanation.hpp"
+#include "engine/analysis/inspection_json.hpp"
+#include "engine/analysis/product_explanation.hpp"
+#include "engine/analysis/unit_explanation.hpp"
 #include "engine/python/module_parts.hpp"
 #include "engine/python/numpy_arrays.hpp"
 #include "engine/python/unit_lookup.hpp"
-#include "experiments/commands/explaining/dot_candidates.hpp"
-#include "experiments/commands/explaining/dot_explanation.hpp"
-#include "experiments/commands/explaining/product_explanation.hpp"
-#include "experiments/commands/explaining/unit_explanation.hpp"
-#include "experiments/commands/inspection/inspection_json.hpp"
-#include "experiments/commands/units/bound_answer.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/block_steps.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
-#include "softfloat/matrix_units/table/units.hpp"
+#include "softfloat/matrix_units/units.hpp"
 #include "softfloat/text.hpp"
 
 namespace ulp::python {

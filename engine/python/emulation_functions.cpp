@@ -17,7 +17,7 @@
 #include "engine/tape/run.hpp"
 #include "engine/tape/scaled_matmul.hpp"
 #include "softfloat/format_names.hpp"
-#include "softfloat/matrix_units/table/units.hpp"
+#include "softfloat/matrix_units/units.hpp"
 
 namespace ulp::python {
 namespace {

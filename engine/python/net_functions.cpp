@@ -3,13 +3,13 @@
 
 #include "engine/data/dataset.hpp"
 #include "engine/files/written_arrays.hpp"
+#include "engine/nets/net_options.hpp"
 #include "engine/python/module_parts.hpp"
 #include "engine/python/numpy_arrays.hpp"
 #include "engine/python/tensor_arrays.hpp"
 #include "engine/training/batch_schedule.hpp"
 #include "engine/training/trainer.hpp"
 #include "engine/training/weights.hpp"
-#include "experiments/commands/training/net_options.hpp"
 
 namespace ulp::python {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "engine/operations/operand.hpp"
-#include "engine/operations/ops.hpp"
+#include "engine/tape/operand.hpp"
+#include "engine/tape/ops.hpp"
 
 namespace ulp::python {
 namespace {

@@ -14,7 +14,7 @@
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/block_scaled.hpp"
 #include "softfloat/matrix_units/gemm_path.hpp"
-#include "softfloat/matrix_units/table/gpus.hpp"
+#include "softfloat/matrix_units/gpus.hpp"
 #include "softfloat/rounding_names.hpp"
 
 namespace ulp::python {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "softfloat/matrix_units/product.hpp"
-#include "softfloat/matrix_units/table/units.hpp"
+#include "softfloat/matrix_units/units.hpp"
 
 namespace ulp::python {
 

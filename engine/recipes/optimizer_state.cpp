@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/rounding/rounder.hpp"
+#include "engine/tensor/rounder.hpp"
 #include "softfloat/quantization/scale_of_block.hpp"
 
 namespace ulp {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "engine/rounding/rounder.hpp"
 #include "engine/tensor/parallel.hpp"
+#include "engine/tensor/rounder.hpp"
 
 namespace ulp {
 namespace {

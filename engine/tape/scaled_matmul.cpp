@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "engine/recipes/product_plan.hpp"
-#include "engine/rounding/rounder.hpp"
 #include "engine/tape/quantized_product.hpp"
 #include "engine/tensor/random.hpp"
+#include "engine/tensor/rounder.hpp"
 #include "engine/tensor/storage.hpp"
 
 namespace ulp {

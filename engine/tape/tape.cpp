@@ -8,8 +8,8 @@
 #include <stdexcept>
 
 #include "engine/products/on_grid.hpp"
-#include "engine/rounding/rounder.hpp"
 #include "engine/tensor/rounded_sums.hpp"
+#include "engine/tensor/rounder.hpp"
 #include "engine/watching/exponent_counts.hpp"
 #include "softfloat/format_names.hpp"
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "engine/rounding/steps.hpp"
 #include "engine/tensor/parallel.hpp"
+#include "engine/tensor/steps.hpp"
 
 namespace ulp {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "engine/rounding/compute_format.hpp"
+#include "engine/tensor/compute_format.hpp"
 
 namespace ulp {
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "engine/rounding/rounder.hpp"
 #include "engine/tensor/parallel.hpp"
+#include "engine/tensor/rounder.hpp"
 
 namespace ulp {
 

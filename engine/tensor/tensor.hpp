@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "engine/rounding/compute_format.hpp"
+#include "engine/tensor/compute_format.hpp"
 #include "engine/tensor/matrix.hpp"
 #include "engine/tensor/storage.hpp"
 #include "softfloat/format.hpp"

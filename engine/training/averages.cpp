@@ -4,8 +4,8 @@
 
 #include <stdexcept>
 
-#include "engine/rounding/stochastic.hpp"
 #include "engine/tensor/random.hpp"
+#include "engine/tensor/stochastic.hpp"
 
 namespace ulp {
 

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "engine/operations/operation.hpp"
-#include "engine/operations/ops.hpp"
+#include "engine/tape/operation.hpp"
+#include "engine/tape/ops.hpp"
 
 namespace ulp {
 

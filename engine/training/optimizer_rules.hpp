@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/rounding/steps.hpp"
+#include "engine/tensor/steps.hpp"
 #include "engine/training/optimizer.hpp"
 
 namespace ulp {

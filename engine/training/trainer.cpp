@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "engine/operations/operation.hpp"
+#include "engine/tape/operation.hpp"
 #include "engine/training/remedy.hpp"
 #include "engine/watching/exponent_counts.hpp"
 

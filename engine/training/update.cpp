@@ -6,9 +6,9 @@
 #include <cmath>
 #include <type_traits>
 
-#include "engine/rounding/rounder.hpp"
-#include "engine/rounding/stochastic.hpp"
 #include "engine/tensor/parallel.hpp"
+#include "engine/tensor/rounder.hpp"
+#include "engine/tensor/stochastic.hpp"
 #include "engine/training/optimizer_rules.hpp"
 #include "engine/watching/exponent_counts.hpp"
 

@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "engine/rounding/step_functions.hpp"
+#include "engine/tensor/step_functions.hpp"
 #include "engine/watching/kernels/format_losses.hpp"
 #include "softfloat/array/array.hpp"
 #include "softfloat/round.hpp"

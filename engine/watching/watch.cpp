@@ -9,7 +9,7 @@
 #include <tuple>
 #include <type_traits>
 
-#include "engine/rounding/rounder.hpp"
+#include "engine/tensor/rounder.hpp"
 #include "engine/watching/exponent_counts.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/support/parallel.hpp"

@@ -12,7 +12,7 @@
 #include "engine/files/sha256.hpp"
 #include "engine/files/whole_file.hpp"
 #include "experiments/course/grade_report.hpp"
-#include "experiments/program/files.hpp"
+#include "experiments/framework/files.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp::course {

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <sstream>
 
-#include "experiments/course/confinement/call_filter.hpp"
+#include "experiments/course/call_filter.hpp"
 
 namespace ulp::course {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "experiments/course/confinement/run_confined.hpp"
 #include "experiments/course/exercise.hpp"
+#include "experiments/course/run_confined.hpp"
 
 namespace ulp::course {
 

@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "experiments/program/embedded.hpp"
-#include "experiments/program/files.hpp"
+#include "experiments/framework/embedded.hpp"
+#include "experiments/framework/files.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp::course {

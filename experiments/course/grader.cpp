@@ -8,11 +8,11 @@
 #include <system_error>
 
 #include "experiments/course/assembly_check.hpp"
-#include "experiments/course/confinement/call_filter.hpp"
+#include "experiments/course/call_filter.hpp"
 #include "experiments/course/conversation.hpp"
 #include "experiments/course/course_files.hpp"
 #include "experiments/course/judging.hpp"
-#include "experiments/program/files.hpp"
+#include "experiments/framework/files.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp::course {

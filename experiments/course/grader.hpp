@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "experiments/course/confinement/run_confined.hpp"
 #include "experiments/course/exercise.hpp"
+#include "experiments/course/run_confined.hpp"
 #include "experiments/course/work_folder.hpp"
 
 namespace ulp::course {

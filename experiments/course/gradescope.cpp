@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "engine/files/zip.hpp"
-#include "experiments/program/files.hpp"
+#include "experiments/framework/files.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp::course {

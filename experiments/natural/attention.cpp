@@ -9,10 +9,10 @@
 #include <tuple>
 #include <utility>
 
+#include "engine/nets/blocks.hpp"
 #include "engine/recipes/cast_lists.hpp"
-#include "experiments/nets/blocks.hpp"
+#include "experiments/framework/sources.hpp"
 #include "experiments/shared/binade_histogram.hpp"
-#include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/input_data.hpp"
 #include "experiments/training/parity.hpp"

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
+#include "experiments/framework/sources.hpp"
 #include "experiments/natural/tuned_digits.hpp"
-#include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/parity.hpp"
 

@@ -11,8 +11,8 @@
 
 #include "engine/layers/recurrent.hpp"
 #include "engine/tensor/random.hpp"
+#include "experiments/framework/sources.hpp"
 #include "experiments/shared/binade_histogram.hpp"
-#include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/parity.hpp"
 

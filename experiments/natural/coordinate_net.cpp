@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "engine/data/faces.hpp"
-#include "engine/rounding/step_functions.hpp"
+#include "engine/tensor/step_functions.hpp"
+#include "experiments/framework/sources.hpp"
 #include "experiments/natural/lost_shares.hpp"
 #include "experiments/shared/binade_histogram.hpp"
-#include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/parity.hpp"
 #include "softfloat/round.hpp"

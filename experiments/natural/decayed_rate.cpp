@@ -2,9 +2,9 @@
 // bf16 weights, as they do in every training that ends with a small rate.
 #include <fmt/format.h>
 
+#include "experiments/framework/sources.hpp"
 #include "experiments/natural/lost_updates.hpp"
 #include "experiments/natural/tuned_digits.hpp"
-#include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
 
 namespace ulp {

@@ -2,9 +2,9 @@
 // weights by nature. (experiments/master_weights.cpp explains it with weights of size 1.)
 #include <fmt/format.h>
 
+#include "experiments/framework/sources.hpp"
 #include "experiments/natural/lost_updates.hpp"
 #include "experiments/natural/tuned_digits.hpp"
-#include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
 
 namespace ulp {

@@ -8,7 +8,7 @@
 #include <limits>
 #include <memory>
 
-#include "experiments/shared/sources.hpp"
+#include "experiments/framework/sources.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/parity.hpp"
 #include "experiments/training/tasks.hpp"

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "experiments/framework/sources.hpp"
 #include "experiments/shared/binade_histogram.hpp"
-#include "experiments/shared/sources.hpp"
 #include "experiments/shared/sums.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/input_data.hpp"

@@ -8,11 +8,11 @@
 
 #include "engine/data/topic_text.hpp"
 #include "engine/files/sha256.hpp"
-#include "engine/rounding/step_functions.hpp"
 #include "engine/tensor/random.hpp"
+#include "engine/tensor/step_functions.hpp"
+#include "experiments/framework/sources.hpp"
 #include "experiments/natural/numbered_text.hpp"
 #include "experiments/shared/binade_histogram.hpp"
-#include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/parity.hpp"
 #include "softfloat/round.hpp"

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "experiments/framework/sources.hpp"
 #include "experiments/natural/average_watch.hpp"
 #include "experiments/natural/tuned_digits.hpp"
-#include "experiments/shared/sources.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/parity.hpp"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "softfloat/format_names.hpp"
-#include "softfloat/matrix_units/table/units.hpp"
+#include "softfloat/matrix_units/units.hpp"
 
 namespace ulp {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "experiments/framework/control.hpp"
-#include "experiments/shared/sources.hpp"
+#include "experiments/framework/sources.hpp"
 #include "experiments/shared/sums.hpp"
 #include "softfloat/functions/functions.hpp"
 

@@ -5,12 +5,12 @@
 #include <cmath>
 #include <functional>
 
-#include "engine/rounding/rounder.hpp"
 #include "engine/tensor/random.hpp"
+#include "engine/tensor/rounder.hpp"
 #include "experiments/framework/control.hpp"
-#include "experiments/shared/sources.hpp"
+#include "experiments/framework/sources.hpp"
 #include "softfloat/matrix_units/product.hpp"
-#include "softfloat/matrix_units/table/units.hpp"
+#include "softfloat/matrix_units/units.hpp"
 
 namespace ulp {
 namespace {

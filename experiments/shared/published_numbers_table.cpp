@@ -1,5 +1,5 @@
+#include "experiments/framework/sources.hpp"
 #include "experiments/shared/published_numbers.hpp"
-#include "experiments/shared/sources.hpp"
 
 namespace ulp {
 namespace {

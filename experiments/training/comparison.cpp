@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "experiments/program/side_by_side.hpp"
+#include "experiments/framework/side_by_side.hpp"
 #include "experiments/shared/matrix_units.hpp"
 
 namespace ulp {

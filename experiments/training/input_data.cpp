@@ -4,7 +4,7 @@
 #include "engine/data/idx.hpp"
 #include "engine/data/topic_text.hpp"
 #include "engine/files/sha256.hpp"
-#include "experiments/program/files.hpp"
+#include "experiments/framework/files.hpp"
 
 namespace ulp {
 

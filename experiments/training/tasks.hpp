@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/data/dataset.hpp"
-#include "experiments/nets/nets.hpp"
+#include "engine/nets/nets.hpp"
 #include "experiments/training/parity.hpp"
 #include "experiments/training/training.hpp"
 

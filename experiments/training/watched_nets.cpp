@@ -4,8 +4,8 @@
 
 #include "engine/data/digits.hpp"
 #include "engine/data/topic_text.hpp"
+#include "engine/nets/blocks.hpp"
 #include "engine/tensor/random.hpp"
-#include "experiments/nets/blocks.hpp"
 #include "experiments/training/tasks.hpp"
 #include "softfloat/functions/quick_exp_log.hpp"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/data/dataset.hpp"
-#include "experiments/nets/nets.hpp"
+#include "engine/nets/nets.hpp"
 #include "experiments/shared/binade_histogram.hpp"
 #include "experiments/training/training.hpp"
 

@@ -9,7 +9,7 @@
 #include "gpu/devices/cuda_errors.hpp"
 #include "gpu/devices/executor.hpp"
 #include "softfloat/errors.hpp"
-#include "softfloat/matrix_units/table/units.hpp"
+#include "softfloat/matrix_units/units.hpp"
 
 namespace ulp::gpu {
 

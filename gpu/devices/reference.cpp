@@ -9,7 +9,7 @@
 #include "gpu/kernels/exact_dot.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
-#include "softfloat/matrix_units/table/units.hpp"
+#include "softfloat/matrix_units/units.hpp"
 
 namespace ulp::gpu {
 namespace {

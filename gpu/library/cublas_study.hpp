@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "gpu/library/cublas.hpp"
-#include "gpu/library/sum_order.hpp"
-#include "softfloat/matrix_units/table/units.hpp"
+#include "softfloat/matrix_units/sum_order.hpp"
+#include "softfloat/matrix_units/units.hpp"
 
 namespace ulp::gpu {
 

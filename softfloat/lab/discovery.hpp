@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "softfloat/lab/summation_tree.hpp"
-#include "softfloat/matrix_units/table/units.hpp"
+#include "softfloat/matrix_units/units.hpp"
 
 namespace ulp {
 

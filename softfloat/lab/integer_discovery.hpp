@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "softfloat/matrix_units/table/units.hpp"
+#include "softfloat/matrix_units/units.hpp"
 
 namespace ulp {
 

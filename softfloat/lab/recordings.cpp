@@ -12,8 +12,8 @@
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
+#include "softfloat/matrix_units/gpus.hpp"
 #include "softfloat/matrix_units/nan_payload.hpp"
-#include "softfloat/matrix_units/table/gpus.hpp"
 
 namespace ulp {
 

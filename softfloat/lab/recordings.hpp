@@ -12,7 +12,7 @@
 
 #include "softfloat/lab/discovery.hpp"
 #include "softfloat/matrix_units/model.hpp"
-#include "softfloat/matrix_units/table/units.hpp"
+#include "softfloat/matrix_units/units.hpp"
 
 namespace ulp {
 

@@ -71,7 +71,7 @@ constexpr std::uint32_t fp32_sign = 0x80000000U;
     return static_cast<std::uint32_t>(largest);
 }
 
-/// As Rounder does it (engine/rounding/rounder.hpp), without its cases for NaN.
+/// As Rounder does it (engine/tensor/rounder.hpp), without its cases for NaN.
 [[gnu::always_inline]] inline float rounded(const ScaledRounding::Steps& s, float x) {
     const std::uint32_t bits = std::bit_cast<std::uint32_t>(x);
     const std::uint32_t magnitude = bits & ~fp32_sign;

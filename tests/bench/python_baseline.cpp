@@ -11,7 +11,7 @@
 #include "softfloat/array/array.hpp"
 #include "softfloat/lab/random_codes.hpp"
 #include "softfloat/matrix_units/product.hpp"
-#include "softfloat/matrix_units/table/units.hpp"
+#include "softfloat/matrix_units/units.hpp"
 
 namespace {
 

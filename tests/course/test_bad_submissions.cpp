@@ -7,11 +7,11 @@
 #include <iostream>
 #include <set>
 
-#include "experiments/course/confinement/call_filter.hpp"
-#include "experiments/course/confinement/file_rules.hpp"
+#include "experiments/course/call_filter.hpp"
+#include "experiments/course/file_rules.hpp"
 #include "experiments/course/grade_report.hpp"
 #include "experiments/course/grader.hpp"
-#include "experiments/program/files.hpp"
+#include "experiments/framework/files.hpp"
 #include "tests/course/bad_submissions.hpp"
 #include "tests/experiments/temporary_folder.hpp"
 

@@ -11,11 +11,11 @@
 #include <thread>
 
 #include "engine/files/zip.hpp"
+#include "experiments/course/call_filter.hpp"
 #include "experiments/course/class_grading.hpp"
-#include "experiments/course/confinement/call_filter.hpp"
 #include "experiments/course/gradescope.hpp"
-#include "experiments/program/files.hpp"
-#include "experiments/program/subprocess.hpp"
+#include "experiments/framework/files.hpp"
+#include "experiments/framework/subprocess.hpp"
 #include "tests/experiments/temporary_folder.hpp"
 
 namespace {

@@ -5,11 +5,11 @@
 #include <map>
 #include <sstream>
 
-#include "experiments/course/confinement/call_filter.hpp"
+#include "experiments/course/call_filter.hpp"
 #include "experiments/course/course_files.hpp"
 #include "experiments/course/grade_report.hpp"
 #include "experiments/course/grader.hpp"
-#include "experiments/program/files.hpp"
+#include "experiments/framework/files.hpp"
 #include "tests/experiments/temporary_folder.hpp"
 
 namespace {

@@ -13,10 +13,10 @@
 #include <iostream>
 #include <string>
 
-#include "experiments/course/confinement/call_filter.hpp"
+#include "experiments/course/call_filter.hpp"
 #include "experiments/course/grade_report.hpp"
 #include "experiments/course/grader.hpp"
-#include "experiments/program/files.hpp"
+#include "experiments/framework/files.hpp"
 #include "tests/experiments/temporary_folder.hpp"
 
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "experiments/framework/experiment.hpp"
-#include "experiments/results/register.hpp"
+#include "experiments/framework/register.hpp"
 
 namespace ulp {
 

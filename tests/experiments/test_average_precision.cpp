@@ -3,7 +3,7 @@
 
 #include <stdexcept>
 
-#include "experiments/nets/shape_detector.hpp"
+#include "engine/nets/shape_detector.hpp"
 
 namespace {
 

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "engine/products/unit_limits.hpp"
-#include "experiments/commands/units/black_box.hpp"
-#include "softfloat/black_boxes/integer_match.hpp"
-#include "softfloat/black_boxes/model_fit.hpp"
+#include "experiments/cli/black_box.hpp"
 #include "softfloat/errors.hpp"
+#include "softfloat/lab/integer_match.hpp"
+#include "softfloat/lab/model_fit.hpp"
 
 namespace {
 

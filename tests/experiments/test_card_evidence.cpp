@@ -2,9 +2,9 @@
 #include <doctest/doctest.h>
 
 #include "engine/products/observed.hpp"
-#include "experiments/program/files.hpp"
-#include "experiments/results/card_evidence.hpp"
-#include "experiments/results/product_ledger.hpp"
+#include "experiments/framework/card_evidence.hpp"
+#include "experiments/framework/files.hpp"
+#include "experiments/framework/product_ledger.hpp"
 #include "softfloat/errors.hpp"
 #include "tests/experiments/temporary_folder.hpp"
 

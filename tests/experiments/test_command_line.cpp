@@ -9,8 +9,8 @@
 #include <sstream>
 
 #include "experiments/framework/experiment.hpp"
-#include "experiments/program/files.hpp"
-#include "experiments/program/subprocess.hpp"
+#include "experiments/framework/files.hpp"
+#include "experiments/framework/subprocess.hpp"
 #include "softfloat/format_names.hpp"
 #include "tests/experiments/temporary_folder.hpp"
 #include "tests/experiments/ulplab_program.hpp"

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/files/safetensors.hpp"
-#include "experiments/program/files.hpp"
-#include "experiments/program/subprocess.hpp"
+#include "experiments/framework/files.hpp"
+#include "experiments/framework/subprocess.hpp"
 #include "tests/experiments/temporary_folder.hpp"
 #include "tests/experiments/ulplab_program.hpp"
 

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
-#include "experiments/program/files.hpp"
-#include "experiments/program/subprocess.hpp"
+#include "experiments/framework/files.hpp"
+#include "experiments/framework/subprocess.hpp"
 #include "softfloat/errors.hpp"
 #include "tests/experiments/temporary_folder.hpp"
 

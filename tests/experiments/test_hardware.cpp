@@ -2,10 +2,10 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "engine/nets/byte_planner.hpp"
+#include "engine/nets/nets.hpp"
 #include "experiments/framework/experiment.hpp"
-#include "experiments/nets/byte_planner.hpp"
-#include "experiments/nets/nets.hpp"
-#include "experiments/program/files.hpp"
+#include "experiments/framework/files.hpp"
 #include "experiments/shared/h100_throughput.hpp"
 #include "experiments/shared/roofline_model.hpp"
 

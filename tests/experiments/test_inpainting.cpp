@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "engine/data/shapes.hpp"
+#include "engine/nets/blocks.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/training/images.hpp"
-#include "experiments/nets/blocks.hpp"
 #include "experiments/shared/colour_sheet.hpp"
-#include "experiments/textures/gram_matrix.hpp"
-#include "experiments/textures/partial_convolution.hpp"
-#include "experiments/textures/texture_features.hpp"
+#include "experiments/training/gram_matrix.hpp"
+#include "experiments/training/partial_convolution.hpp"
+#include "experiments/training/texture_features.hpp"
 
 namespace {
 

@@ -7,12 +7,12 @@
 #include <cstring>
 #include <limits>
 
+#include "engine/analysis/comparison.hpp"
+#include "engine/analysis/scale_range.hpp"
+#include "engine/analysis/tensor_counts.hpp"
 #include "engine/files/npy.hpp"
 #include "engine/files/safetensors.hpp"
-#include "experiments/commands/inspection/comparison.hpp"
-#include "experiments/commands/inspection/scale_range.hpp"
-#include "experiments/commands/inspection/tensor_counts.hpp"
-#include "experiments/program/files.hpp"
+#include "experiments/framework/files.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/quantization/quantize.hpp"

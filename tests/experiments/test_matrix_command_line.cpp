@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "engine/files/npy.hpp"
-#include "experiments/program/files.hpp"
-#include "experiments/program/subprocess.hpp"
-#include "softfloat/matrix_units/table/units.hpp"
+#include "experiments/framework/files.hpp"
+#include "experiments/framework/subprocess.hpp"
+#include "softfloat/matrix_units/units.hpp"
 #include "tests/experiments/temporary_folder.hpp"
 #include "tests/experiments/ulplab_program.hpp"
 

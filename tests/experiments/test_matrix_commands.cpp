@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "engine/analysis/dot_candidates.hpp"
+#include "engine/analysis/dot_explanation.hpp"
 #include "engine/files/npy.hpp"
-#include "experiments/commands/explaining/dot_candidates.hpp"
-#include "experiments/commands/explaining/dot_explanation.hpp"
-#include "experiments/commands/units/matrix_files.hpp"
+#include "experiments/cli/matrix_files.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
-#include "softfloat/matrix_units/table/units.hpp"
+#include "softfloat/matrix_units/units.hpp"
 
 namespace fs = std::filesystem;
 

@@ -6,8 +6,8 @@
 
 #include "engine/files/npy.hpp"
 #include "engine/files/whole_file.hpp"
+#include "engine/nets/net_tasks.hpp"
 #include "engine/tensor/random.hpp"
-#include "experiments/training/net_tasks.hpp"
 #include "softfloat/errors.hpp"
 #include "tests/experiments/temporary_folder.hpp"
 

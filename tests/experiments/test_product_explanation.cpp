@@ -6,10 +6,10 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "experiments/commands/explaining/product_explanation.hpp"
+#include "engine/analysis/product_explanation.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/lab/random_codes.hpp"
-#include "softfloat/matrix_units/table/units.hpp"
+#include "softfloat/matrix_units/units.hpp"
 #include "softfloat/round.hpp"
 
 namespace {

@@ -7,8 +7,8 @@
 
 #include "engine/recipes/quantized_recipes.hpp"
 #include "engine/training/run_identity.hpp"
-#include "experiments/commands/training/recipe_page.hpp"
-#include "experiments/commands/training/recipe_study.hpp"
+#include "experiments/cli/recipe_page.hpp"
+#include "experiments/cli/recipe_study.hpp"
 #include "softfloat/errors.hpp"
 #include "tests/experiments/temporary_folder.hpp"
 

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "experiments/framework/experiment.hpp"
-#include "experiments/results/register.hpp"
+#include "experiments/framework/register.hpp"
 #include "softfloat/errors.hpp"
 
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "engine/files/sha256.hpp"
-#include "experiments/report/html.hpp"
-#include "experiments/report/report.hpp"
+#include "experiments/framework/html.hpp"
+#include "experiments/framework/report.hpp"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/framework/claim_json.hpp"
-#include "experiments/results/record.hpp"
+#include "experiments/framework/record.hpp"
 
 namespace {
 

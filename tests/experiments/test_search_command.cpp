@@ -8,8 +8,8 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
-#include "experiments/program/files.hpp"
-#include "experiments/program/subprocess.hpp"
+#include "experiments/framework/files.hpp"
+#include "experiments/framework/subprocess.hpp"
 #include "experiments/shared/delta_debugging.hpp"
 #include "tests/experiments/temporary_folder.hpp"
 

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <string>
 
+#include "engine/nets/nets.hpp"
 #include "engine/training/images.hpp"
-#include "experiments/nets/nets.hpp"
-#include "experiments/program/side_by_side.hpp"
-#include "experiments/results/animation.hpp"
+#include "experiments/framework/animation.hpp"
+#include "experiments/framework/side_by_side.hpp"
 #include "experiments/shared/utf8.hpp"
 #include "experiments/training/comparison.hpp"
 #include "experiments/training/watched_nets.hpp"

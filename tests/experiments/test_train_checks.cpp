@@ -7,8 +7,8 @@
 
 #include "engine/files/npy.hpp"
 #include "engine/products/unit_file.hpp"
-#include "experiments/program/files.hpp"
-#include "experiments/program/subprocess.hpp"
+#include "experiments/framework/files.hpp"
+#include "experiments/framework/subprocess.hpp"
 #include "softfloat/vector/simd_choice.hpp"
 #include "tests/experiments/temporary_folder.hpp"
 #include "tests/experiments/ulplab_program.hpp"

@@ -12,8 +12,8 @@
 
 #include "engine/files/file_lock.hpp"
 #include "engine/files/safetensors.hpp"
-#include "experiments/program/files.hpp"
-#include "experiments/program/subprocess.hpp"
+#include "experiments/framework/files.hpp"
+#include "experiments/framework/subprocess.hpp"
 #include "softfloat/vector/simd_choice.hpp"
 #include "tests/experiments/temporary_folder.hpp"
 

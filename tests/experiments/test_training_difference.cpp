@@ -6,8 +6,8 @@
 #include <string>
 
 #include "engine/training/trace.hpp"
-#include "experiments/commands/training/training_difference.hpp"
-#include "experiments/program/files.hpp"
+#include "experiments/cli/training_difference.hpp"
+#include "experiments/framework/files.hpp"
 #include "gpu/backends.hpp"
 #include "softfloat/errors.hpp"
 #include "tests/experiments/temporary_folder.hpp"

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "experiments/commands/command.hpp"
-#include "experiments/commands/old_names.hpp"
-#include "experiments/commands/program.hpp"
+#include "experiments/cli/command.hpp"
+#include "experiments/cli/old_names.hpp"
+#include "experiments/cli/program.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
 

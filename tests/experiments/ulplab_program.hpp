@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/program/subprocess.hpp"
+#include "experiments/framework/subprocess.hpp"
 
 namespace ulp::test {
 

@@ -3,8 +3,8 @@
 # made, are refused. Usage: hardware_runs.sh ROOT
 set -euo pipefail
 cd "$1"
-gpu/hardware_runs.sh tests/recordings/*/bulk*.csv | diff - softfloat/matrix_units/table/hardware_runs.inc ||
-    { echo "hardware_runs.sh: make it anew: gpu/hardware_runs.sh tests/recordings/*/bulk*.csv > softfloat/matrix_units/table/hardware_runs.inc" >&2; exit 1; }
+gpu/hardware_runs.sh tests/recordings/*/bulk*.csv | diff - softfloat/matrix_units/hardware_runs.inc ||
+    { echo "hardware_runs.sh: make it anew: gpu/hardware_runs.sh tests/recordings/*/bulk*.csv > softfloat/matrix_units/hardware_runs.inc" >&2; exit 1; }
 counts=$(ls tests/recordings/*/bulk.csv | head -n 1)
 changed=$(mktemp)
 trap 'rm -f "$changed"' EXIT

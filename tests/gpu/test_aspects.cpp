@@ -18,10 +18,10 @@
 #include "gpu/recordings/recorder.hpp"
 #include "gpu/recordings/recording.hpp"
 #include "softfloat/lab/recordings.hpp"
+#include "softfloat/matrix_units/alternatives.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
 #include "softfloat/matrix_units/policies.hpp"
-#include "softfloat/matrix_units/table/alternatives.hpp"
 #include "tests/shared_data.hpp"
 #include "tests/softfloat/cases.hpp"
 
@@ -167,7 +167,7 @@ void compare(const Decided& found, const char* name) {
     CHECK(same);
     if (same) return;
     std::ofstream(name) << lines_of(found);
-    std::cout << "softfloat/matrix_units/table/decided_aspects.inc is not what the recordings decide; they decide "
+    std::cout << "softfloat/matrix_units/decided_aspects.inc is not what the recordings decide; they decide "
               << std::filesystem::absolute(name).string() << "\n";
 }
 

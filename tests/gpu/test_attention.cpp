@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "engine/tensor/random.hpp"
-#include "gpu/attention/attention.hpp"
-#include "gpu/attention/online_softmax.hpp"
-#include "gpu/transformer_pass.hpp"
+#include "gpu/untried/attention.hpp"
+#include "gpu/untried/online_softmax.hpp"
+#include "gpu/untried/transformer_pass.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/round.hpp"
 

@@ -11,7 +11,7 @@
 #include "gpu/kernels/exact_dot.hpp"
 #include "gpu/recordings/recording.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
-#include "softfloat/matrix_units/table/units.hpp"
+#include "softfloat/matrix_units/units.hpp"
 
 using namespace ulp::gpu;
 

@@ -6,8 +6,8 @@
 #include <set>
 #include <utility>
 
-#include "gpu/functions/fma_classes.hpp"
-#include "gpu/functions/fma_run.hpp"
+#include "gpu/untried/fma_classes.hpp"
+#include "gpu/untried/fma_run.hpp"
 
 using namespace ulp::gpu;
 namespace classes = ulp::gpu::fma_classes;

@@ -9,9 +9,9 @@
 #include <string>
 
 #include "gpu/devices/executor.hpp"
-#include "gpu/functions/function_models.hpp"
-#include "gpu/functions/functions.hpp"
 #include "gpu/recordings/digest.hpp"
+#include "gpu/untried/function_models.hpp"
+#include "gpu/untried/functions.hpp"
 #include "softfloat/errors.hpp"
 
 namespace {

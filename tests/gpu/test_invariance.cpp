@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "gpu/prediction/invariance.hpp"
+#include "gpu/untried/invariance.hpp"
 
 using namespace ulp::gpu;
 

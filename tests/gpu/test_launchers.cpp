@@ -9,9 +9,9 @@
 
 #include "gpu/comparison/bulk.hpp"
 #include "gpu/devices/cuda_launch.hpp"
-#include "gpu/functions/function_kernels.hpp"
-#include "gpu/functions/functions.hpp"
 #include "gpu/recordings/recorder.hpp"
+#include "gpu/untried/function_kernels.hpp"
+#include "gpu/untried/functions.hpp"
 #include "softfloat/errors.hpp"
 
 using namespace ulp::gpu;

@@ -9,10 +9,10 @@
 #include <string>
 
 #include "engine/files/sha256.hpp"
-#include "gpu/prediction/judgement.hpp"
+#include "gpu/untried/judgement.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/matrix_units/product.hpp"
-#include "softfloat/matrix_units/table/units.hpp"
+#include "softfloat/matrix_units/units.hpp"
 
 using namespace ulp::gpu;
 

@@ -1,5 +1,5 @@
 // tcgen05.mma before any GPU sees it: descriptors against the fields that the manual's tables name, and a block in
-// software that stages operands, scales and C as the kernel does (gpu/kernels/tcgen05.cu) for a unit that knows only
+// software that stages operands, scales and C as the kernel does (gpu/untried/tcgen05.cu) for a unit that knows only
 // the manual.
 #include <doctest/doctest.h>
 
@@ -11,7 +11,7 @@
 
 #include "gpu/devices/inputs.hpp"
 #include "gpu/devices/reference.hpp"
-#include "gpu/instructions/tensor_memory.hpp"
+#include "gpu/untried/tensor_memory.hpp"
 
 // Tests of a room are compiled together: the names in here are this one's own.
 namespace tensor_memory_test {
@@ -166,7 +166,7 @@ void stage_scales(TensorMemory& memory, std::uint32_t base, int first_column, co
     }
 }
 
-/// The kernel of gpu/kernels/tcgen05.cu, step by step.
+/// The kernel of gpu/untried/tcgen05.cu, step by step.
 PackedMatrix tensor_gemm(const HostProduct& p, Mutant mutant = Mutant::none) {
     const Instruction& row = *p.instruction;
     const int accumulator_bits = bits_of(row.accumulator);

@@ -13,7 +13,7 @@
 #include "softfloat/functions/cr.hpp"
 #include "softfloat/functions/functions.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
-#include "softfloat/matrix_units/table/units.hpp"
+#include "softfloat/matrix_units/units.hpp"
 #include "softfloat/quantization/block_scaled.hpp"
 #include "softfloat/support/philox.hpp"
 #include "softfloat/text.hpp"

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "docs/playground/source/numbers.hpp"
-#include "experiments/commands/explaining/unit_explanation.hpp"
+#include "engine/analysis/unit_explanation.hpp"
 #include "softfloat/matrix_units/exact_sum.hpp"
-#include "softfloat/matrix_units/table/units.hpp"
+#include "softfloat/matrix_units/units.hpp"
 #include "softfloat/rounding_names.hpp"
 #include "softfloat/text.hpp"
 

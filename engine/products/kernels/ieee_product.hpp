@@ -2,7 +2,7 @@
 // (softfloat/vector/simd_choice.hpp). Their steps are those of the plain loop, and so are the bits.
 #pragma once
 
-#include "engine/rounding/rounder.hpp"
+#include "engine/tensor/rounder.hpp"
 #include "softfloat/matrix_units/gemm_problem.hpp"
 
 #pragma GCC visibility push(hidden)

@@ -1,4 +1,4 @@
-"""Convolutions of one to three dimensions as products over patches (engine/operations/conv.cpp), forward and backward.
+"""Convolutions of one to three dimensions as products over patches (engine/tape/conv.cpp), forward and backward.
 
 A patch matrix has a column for each output pixel and a row for each number that the kernel sees of it: channels
 outermost, then rows, then columns of the kernel. ``run`` is the emulation.

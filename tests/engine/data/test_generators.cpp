@@ -15,7 +15,7 @@
 #include "engine/data/topic_text.hpp"
 #include "engine/data/translation.hpp"
 #include "engine/files/sha256.hpp"
-#include "engine/rounding/step_functions.hpp"
+#include "engine/tensor/step_functions.hpp"
 
 namespace {
 

@@ -10,8 +10,8 @@
 
 #include "engine/products/unit_file.hpp"
 #include "engine/products/unit_limits.hpp"
-#include "softfloat/bounds/operands.hpp"
 #include "softfloat/lab/random_codes.hpp"
+#include "softfloat/matrix_units/bound_operands.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
 #include "softfloat/matrix_units/policies.hpp"

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "engine/data/digits.hpp"
-#include "engine/operations/ops.hpp"
 #include "engine/recipes/levels.hpp"
+#include "engine/tape/ops.hpp"
 #include "engine/training/batch_schedule.hpp"
 #include "engine/training/images.hpp"
 #include "engine/training/trainer.hpp"

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "engine/operations/ops.hpp"
-#include "engine/rounding/step_functions.hpp"
+#include "engine/tape/ops.hpp"
 #include "engine/tensor/random.hpp"
+#include "engine/tensor/step_functions.hpp"
 #include "engine/tensor/storage.hpp"
 #include "engine/training/trainer.hpp"
 #include "softfloat/float.hpp"

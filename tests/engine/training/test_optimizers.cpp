@@ -8,8 +8,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "engine/operations/ops.hpp"
 #include "engine/recipes/levels.hpp"
+#include "engine/tape/ops.hpp"
 #include "engine/training/grad_scaler.hpp"
 #include "engine/training/optimizer.hpp"
 #include "engine/training/schedule.hpp"

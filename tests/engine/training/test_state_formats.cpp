@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/rounding/stochastic.hpp"
 #include "engine/tensor/random.hpp"
+#include "engine/tensor/stochastic.hpp"
 #include "engine/training/optimizer.hpp"
 #include "engine/training/trainer.hpp"
 #include "softfloat/format_names.hpp"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "engine/data/digits.hpp"
-#include "engine/operations/operation.hpp"
+#include "engine/tape/operation.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/training/batch_schedule.hpp"
 #include "engine/training/images.hpp"

@@ -9,7 +9,7 @@
 
 #include "engine/data/digits.hpp"
 #include "engine/layers/attention.hpp"
-#include "engine/operations/operation.hpp"
+#include "engine/tape/operation.hpp"
 #include "engine/training/batch_schedule.hpp"
 #include "engine/training/images.hpp"
 #include "engine/training/remedy.hpp"

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "engine/data/digits.hpp"
-#include "engine/operations/operation.hpp"
+#include "engine/tape/operation.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/training/images.hpp"
 #include "engine/training/trainer.hpp"

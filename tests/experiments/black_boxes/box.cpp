@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string>
 
-#include "softfloat/black_boxes/ulplab_unit.h"
+#include "softfloat/lab/ulplab_unit.h"
 
 namespace {
 

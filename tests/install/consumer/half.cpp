@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <iostream>
 #include <ulplab/softfloat/matrix_units/chain_dot.hpp>
-#include <ulplab/softfloat/matrix_units/table/units.hpp>
+#include <ulplab/softfloat/matrix_units/units.hpp>
 #include <ulplab/softfloat/text.hpp>
 
 int main() {

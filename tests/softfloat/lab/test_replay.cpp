@@ -5,7 +5,7 @@
 #include <string>
 
 #include "softfloat/lab/recordings.hpp"
-#include "softfloat/matrix_units/table/units.hpp"
+#include "softfloat/matrix_units/units.hpp"
 #include "tests/shared_data.hpp"
 
 namespace {

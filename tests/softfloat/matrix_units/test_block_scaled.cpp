@@ -7,7 +7,7 @@
 #include "softfloat/lab/random_codes.hpp"
 #include "softfloat/matrix_units/block_scaled.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
-#include "softfloat/matrix_units/table/units.hpp"
+#include "softfloat/matrix_units/units.hpp"
 #include "tests/softfloat/matrix_units/bits.hpp"
 
 namespace {

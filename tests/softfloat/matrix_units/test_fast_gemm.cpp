@@ -22,7 +22,7 @@
 #include "softfloat/matrix_units/gemm_kernels/pack.hpp"
 #include "softfloat/matrix_units/gemm_path.hpp"
 #include "softfloat/matrix_units/policies.hpp"
-#include "softfloat/matrix_units/table/units.hpp"
+#include "softfloat/matrix_units/units.hpp"
 #include "softfloat/support/copy_matrix.hpp"
 #include "softfloat/vector/dispatch.hpp"
 

@@ -9,9 +9,9 @@
 
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
+#include "softfloat/matrix_units/gpus.hpp"
 #include "softfloat/matrix_units/policies.hpp"
-#include "softfloat/matrix_units/table/gpus.hpp"
-#include "softfloat/matrix_units/table/units.hpp"
+#include "softfloat/matrix_units/units.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "softfloat/matrix_units/table/units.hpp"
+#include "softfloat/matrix_units/units.hpp"
 
 using ulp::BlockScaledModel;
 using ulp::IntegerModel;

@@ -9,7 +9,7 @@
 
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/gemm_path.hpp"
-#include "softfloat/matrix_units/table/units.hpp"
+#include "softfloat/matrix_units/units.hpp"
 #include "tests/softfloat/matrix_units/unit_blocks.hpp"
 
 namespace {

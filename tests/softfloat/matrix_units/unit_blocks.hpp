@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "softfloat/lab/random_codes.hpp"
-#include "softfloat/matrix_units/table/units.hpp"
+#include "softfloat/matrix_units/units.hpp"
 
 namespace ulp::test {
 

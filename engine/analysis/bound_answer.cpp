@@ -1,0 +1,222 @@
+#include "engine/analysis/bound_answer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "softfloat/errors.hpp"
+#include "softfloat/format_names.hpp"
+#include "softfloat/matrix_units/gemm.hpp"
+#include "softfloat/support/parallel.hpp"
+
+namespace ulp {
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr std::int64_t most_k = (std::int64_t{1} << 20) - 1;  // of exact sums
+
+/// What |D - reference| may be beside the unit's own bound, from the reference's side.
+template <class Code>
+double of_reference(BoundReference reference, const BoundQuestion& other, const AprioriBound& bound,
+                    const BoundedDot<Code>& dot, double magnitude, ErrorInterval* interval) {
+    if (reference == BoundReference::exact) return 0;
+    if (reference == BoundReference::fp64_sums) {
+        // Products of numbers of up to fp32 are exact; those of fp64 are rounded, too.
+        const bool rounds_products = std::is_same_v<Code, std::uint64_t>;
+        const auto count = static_cast<double>(dot.a.size());
+        const double k = (count + (rounds_products ? 1 : 0)) * 0x1p-53;
+        return k * magnitude / (1 - k) + (rounds_products ? count * 0x1p-1074 : 0);
+    }
+    const ElementBound element = bound_of(other, bound, dot);
+    *interval = element.interval;
+    return element.absolute;
+}
+
+void require_same_operands(const BoundQuestion& q, const BoundQuestion& other, bool has_c) {
+    const auto types = [](const TensorCoreModel& m) {
+        return fmt::format("{} x {} -> {}", name_of(m.a_format), name_of(m.b_format), name_of(m.accumulator));
+    };
+    const TensorCoreModel &m = q.model, &o = other.model;
+    const bool same = m.a_format == o.a_format && m.b_format == o.b_format;
+    if (same && (m.accumulator == o.accumulator || !has_c)) return;
+    throw UsageError(
+        fmt::format("--against names a unit of {}, and --unit one of {}: give one with the same operands{}", types(o),
+                    types(m), has_c ? " and, beside C, the same accumulator" : ""));
+}
+
+}  // namespace
+
+TensorCoreModel bounded_model(const UnitRow& row) {
+    if (const auto* model = row.as<TensorCoreModel>()) return *model;
+    throw UsageError(row.key() +
+                     " has no bound: integer units are exact until they wrap, and block scales are not covered");
+}
+
+void settle_level(BoundQuestion& q, const std::string& unit, bool has_operands) {
+    q.ordered = q.order != ProductOrder{};
+    const bool looks = has_operand_bounds(q.model) && !q.ordered;
+    if (q.level.empty()) q.level = has_operands && looks ? "running" : "apriori";
+    if (q.level == "apriori") return;
+    if (!has_operands) throw UsageError("--level " + q.level + " looks at operands; give the files --a and --b");
+    if (!looks) {
+        throw UsageError("--level " + q.level + " is of one chain of instructions of a unit without fp64 operands; " +
+                         unit + (q.ordered ? " in this order" : "") + " has --level apriori");
+    }
+}
+
+template <class Real>
+BoundAnswer bound_of_product(const BoundQuestion& q, const BasicBoundedProduct<Real>& product,
+                             std::vector<double>& bounds) {
+    const BasicMatrixView<const Real>&a = product.a, &b = product.b;
+    const std::optional<BasicMatrixView<const Real>>&c = product.c, &d = product.d;
+    const BoundReference reference_kind = product.reference;
+    if (a.cols > most_k) throw UsageError(fmt::format("k is {}; bounds are of k up to {}", a.cols, most_k));
+    const bool another = reference_kind == BoundReference::unit;
+    const BoundQuestion& other = another ? *product.other : q;
+    require_same_operands(q, other, c.has_value());
+    const AprioriBound apriori = apriori_bound(q.model, a.cols, q.order);
+    const AprioriBound apriori_of_other = apriori_bound(other.model, a.cols, other.order);
+    const auto n = static_cast<std::size_t>(b.cols);
+    const std::size_t size = static_cast<std::size_t>(a.rows) * n;
+    bounds.assign(size, 0.0);
+    std::vector<double> magnitudes(size), biases(size), excess(size), ratios(size, 0.0);
+    const double rtol = product.nonnegative ? apriori.gamma : relative_tolerance(q.model);
+    std::atomic<bool> stopped = false;
+    for_each_index(a.rows, worth_threads(a.rows > 1), [&](std::int64_t i) {
+        for (std::int64_t j = 0; j < b.cols; ++j) {
+            if (product.stops && (stopped || product.stops())) stopped = true;
+            if (stopped) return;
+            const std::size_t e = static_cast<std::size_t>(i) * n + static_cast<std::size_t>(j);
+            const BoundedDot<CodeOf<Real>> dot = bounded_dot<Real>(q.model, a, b, c, i, j);
+            const ElementBound element = bound_of(q, apriori, dot);
+            bounds[e] = element.absolute;
+            magnitudes[e] = element.magnitude;
+            biases[e] = element.interval.expected;
+            ErrorInterval theirs;
+            const double reference =
+                of_reference(reference_kind, other, apriori_of_other, dot, element.magnitude, &theirs);
+            double apart = element.absolute + reference;
+            if (another && q.level == "running" && other.level == "running") {
+                apart = std::max(element.interval.below + theirs.above, element.interval.above + theirs.below);
+            }
+            const double exact =
+                q.order.epilogue
+                    ? 0
+                    : std::abs(exact_error(q.model, dot.a_codes, dot.b_codes, dot.c_code, CodeOf<Real>{0}));
+            excess[e] = apart - rtol * std::max(0.0, exact - reference);
+            if (d) {
+                const Real given = (*d)(i, j);
+                const double error = std::isfinite(given)
+                                         ? std::abs(exact_error(q.model, dot.a_codes, dot.b_codes, dot.c_code,
+                                                                code_of(q.model.accumulator, given)))
+                                         : infinity;
+                ratios[e] = error <= bounds[e] && (error == 0 || std::isinf(bounds[e])) ? 0 : error / bounds[e];
+            }
+        }
+    });
+
+    BoundAnswer answer{.level = q.level, .k = a.cols, .apriori = apriori};
+    double largest = -1;
+    double relative = 0;
+    for (std::size_t e = 0; e < size; ++e) {
+        if (std::isinf(bounds[e])) {
+            ++answer.unbounded;
+            continue;
+        }
+        if (bounds[e] > largest) {
+            largest = bounds[e];
+            answer.at = {static_cast<std::int64_t>(e / n), static_cast<std::int64_t>(e % n)};
+            answer.expected_bias = magnitudes[e] > 0 ? biases[e] / magnitudes[e] : 0;
+        }
+        if (magnitudes[e] > 0) relative = std::max(relative, bounds[e] / magnitudes[e]);
+    }
+    if (answer.at) {
+        answer.max_absolute = largest;
+        answer.max_relative = relative;
+        answer.rtol = rtol;
+        double most = 0;
+        for (std::size_t e = 0; e < size; ++e) most = std::isinf(bounds[e]) ? most : std::max(most, excess[e]);
+        answer.atol = most;
+    }
+    if (is_varied(q.model)) answer.expected_bias.reset();
+    if (answer.unbounded > 0) answer.overflow = fmt::format("possible in {} of {} elements", answer.unbounded, size);
+    if (d) {
+        answer.violations = std::count_if(ratios.begin(), ratios.end(), [](double r) { return !(r <= 1); });
+        for (const double r : ratios) answer.largest_ratio = std::max(answer.largest_ratio, r);
+    }
+    return answer;
+}
+template BoundAnswer bound_of_product(const BoundQuestion&, const BoundedProduct&, std::vector<double>&);
+template BoundAnswer bound_of_product(const BoundQuestion&, const BasicBoundedProduct<double>&, std::vector<double>&);
+
+BoundAnswer bound_of_sizes(const BoundQuestion& q, const BoundedSizes& sizes) {
+    if (sizes.k < 0 || sizes.k > most_k) {
+        throw UsageError(fmt::format("k is {}; bounds are of k from 0 to {}", sizes.k, most_k));
+    }
+    BoundAnswer answer{.level = q.level, .k = sizes.k, .apriori = apriori_bound(q.model, sizes.k, q.order)};
+    const AprioriBound& bound = answer.apriori;
+    const double relative = bound.gamma + (bound.drops_sums ? 1 : 0);
+    answer.max_relative = relative;
+    answer.expected_bias = sizes.nonnegative || is_varied(q.model) ? usual_loss(q.model, bound) : 0;
+    if (sizes.nonnegative) answer.rtol = relative;
+    if (sizes.nonnegative) answer.atol = bound.eta;
+    if (!sizes.max_a || !sizes.max_b) {
+        answer.overflow = "unknown without the largest magnitudes of A and B";
+        return answer;
+    }
+    const std::vector<double> a(static_cast<std::size_t>(sizes.k), *sizes.max_a);
+    const std::vector<double> b(static_cast<std::size_t>(sizes.k), *sizes.max_b);
+    Magnitude m = magnitude_of(q.model, a, b, q.order.epilogue ? 0 : sizes.max_c.value_or(0));
+    if (q.model.flush_subnormals || q.model.variation.flush_operands) {  // any operand may be one that is flushed
+        m.unseen += static_cast<double>(sizes.k) * (std::ldexp(*sizes.max_b, q.model.a_format.emin()) +
+                                                    std::ldexp(*sizes.max_a, q.model.b_format.emin()));
+    }
+    const ElementBound element = whatever_the_operands(q, bound, m, sizes.max_c.value_or(0));
+    if (std::isinf(element.absolute)) {
+        answer.overflow = "possible";
+        return answer;
+    }
+    answer.max_absolute = element.absolute;
+    if (sizes.nonnegative) return answer;
+    answer.rtol = relative_tolerance(q.model);
+    answer.atol = element.absolute;
+    return answer;
+}
+
+namespace {
+
+Json or_null(const std::optional<double>& x) { return x ? Json(*x) : Json(nullptr); }
+
+}  // namespace
+
+std::string json_of(const std::string& unit, const BoundAnswer& x) {
+    const BoundShares& s = x.apriori.shares;
+    Json json = {{"model", unit},
+                 {"k", x.k},
+                 {"groups", x.apriori.groups},
+                 {"gamma", x.apriori.gamma},
+                 {"eta", x.apriori.eta},
+                 {"shares",
+                  {{"alignment", s.alignment},
+                   {"rounding", s.rounding},
+                   {"addend", s.addend},
+                   {"pieces", s.pieces},
+                   {"products", s.products}}},
+                 {"level", x.level},
+                 {"max_absolute", or_null(x.max_absolute)},
+                 {"max_relative", or_null(x.max_relative)},
+                 {"at", x.at ? Json{x.at->first, x.at->second} : Json(nullptr)},
+                 {"expected_bias", or_null(x.expected_bias)},
+                 {"overflow", x.overflow},
+                 {"atol", or_null(x.atol)},
+                 {"rtol", or_null(x.rtol)},
+                 {"violations", x.violations ? Json(*x.violations) : Json(nullptr)}};
+    return json.dump(2);
+}
+
+}  // namespace ulp

@@ -1,0 +1,135 @@
+// What an explanation of a product says, as text and as JSON.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "engine/analysis/number_bits.hpp"
+#include "engine/analysis/product_explanation.hpp"
+#include "softfloat/format_names.hpp"
+#include "softfloat/matrix_units/sum_order.hpp"
+
+namespace ulp {
+
+std::string order_text(const ProductWay& way) {
+    constexpr std::array walks = {"", "descending k; ", "even k first; "};  // in the order of WalkOfK
+    const std::string order = gpu::name_of(way.order);
+    const std::string walk = walks.at(static_cast<std::size_t>(way.walk));
+    if (walk.empty()) return order;
+    // "ascending" is said of the sequence that the walk makes.
+    constexpr std::string_view ascending = "ascending k";
+    const std::string rest = order.starts_with(ascending) ? order.substr(ascending.size()) : order;
+    return rest.empty() ? walk.substr(0, walk.size() - 2) : walk + (rest.starts_with(", ") ? rest.substr(2) : rest);
+}
+
+std::string epilogue_text(const ProductWay& way) {
+    if (way.order.epilogue)
+        return fmt::format("alpha = {}, beta = {}", way.order.epilogue->alpha, way.order.epilogue->beta);
+    return way.reads_c ? "C is the first addend" : "none";
+}
+
+namespace {
+
+constexpr std::size_t candidates_shown = 8;
+constexpr std::size_t elements_shown = 5;
+
+std::string text_of(const ProductWay& way) {
+    std::string text = fmt::format("{}, {}", way.unit, order_text(way));
+    if (way.reads_c || way.order.epilogue) text += ", " + epilogue_text(way);
+    if (way.output != way.model.accumulator) text += fmt::format(", stored in {}", name_of(way.output));
+    return text;
+}
+
+/// The first elements in which two candidates differ.
+template <class Real>
+std::vector<Index> differing(const BasicProductCandidate<Real>& x, const BasicProductCandidate<Real>& y) {
+    std::vector<Index> places;
+    for (Index i = 0; i < x.d.size() && places.size() < elements_shown; ++i) {
+        if (!same_bits(x.d.data()[i], y.d.data()[i])) places.push_back(i);
+    }
+    return places;
+}
+
+nlohmann::ordered_json json_of(const ProductWay& way) {
+    return {{"unit", way.unit},
+            {"order", order_text(way)},
+            {"epilogue", epilogue_text(way)},
+            {"output", name_of(way.output)}};
+}
+
+}  // namespace
+
+template <class Real>
+std::string explanation_text(const BasicProductQuestion<Real>& q, const BasicProductExplanation<Real>& explanation) {
+    std::string text = fmt::format("D is {} x {}, k = {}; {} ways were tried on {} elements or fewer\n\n", q.d.rows(),
+                                   q.d.cols(), q.a.cols(), explanation.tried, explanation.tried_on);
+    const auto& candidates = explanation.candidates;
+    for (std::size_t i = 0; i < std::min(candidates.size(), candidates_shown); ++i) {
+        text += fmt::format("{} of {} elements\n", candidates[i].matches, explanation.of);
+        for (const ProductWay& way : candidates[i].ways) {
+            text += fmt::format("  {}{}\n", &way == &candidates[i].ways.front() ? "" : "or ", text_of(way));
+            if (!way.same_units.empty()) {
+                text += fmt::format("     (the same model: {})\n", fmt::join(way.same_units, ", "));
+            }
+        }
+    }
+    if (candidates.empty() || candidates.front().matches == 0)
+        return text + "\nNone of the ways gives an element of D.\n";
+    if (candidates.size() > 1) {
+        text += "\nThe first two differ, for one, in\n";
+        constexpr std::size_t digits = 2 * sizeof(Real);
+        for (const Index at : differing(candidates[0], candidates[1])) {
+            const Index cols = q.d.cols();
+            text += fmt::format("  D({}, {}) = {:0{}x}: {:0{}x} by the first, {:0{}x} by the second\n", at / cols,
+                                at % cols, bits_of(q.d.data()[at]), digits, bits_of(candidates[0].d.data()[at]), digits,
+                                bits_of(candidates[1].d.data()[at]), digits);
+        }
+    }
+    const bool explained = candidates.front().matches == explanation.of;
+    return text + (explained ? "\nThe first explains all of D.\n" : "\nNone of the ways explains all of D.\n");
+}
+
+template <class Real>
+std::string explanation_json(const BasicProductQuestion<Real>& q, const BasicProductExplanation<Real>& explanation) {
+    using Json = nlohmann::ordered_json;
+    Json list = Json::array();
+    const auto& candidates = explanation.candidates;
+    for (std::size_t i = 0; i < std::min(candidates.size(), candidates_shown); ++i) {
+        Json row = json_of(candidates[i].ways.front());
+        row["matches"] = candidates[i].matches;
+        row["of"] = explanation.of;
+        row["ties"] = Json::array();
+        for (const ProductWay& way : candidates[i].ways) {
+            if (&way != &candidates[i].ways.front()) row["ties"].push_back(json_of(way));
+            for (const std::string& unit : way.same_units) {
+                row["ties"].push_back(json_of(way));
+                row["ties"].back()["unit"] = unit;
+            }
+        }
+        row["separated_from_next"] = Json::array();
+        if (i + 1 < candidates.size()) {
+            for (const Index at : differing(candidates[i], candidates[i + 1])) {
+                const Index cols = q.d.cols();
+                row["separated_from_next"].push_back({at / cols, at % cols});
+            }
+        }
+        list.push_back(std::move(row));
+    }
+    const Json all = {{"unit", q.unit},
+                      {"m", q.d.rows()},
+                      {"n", q.d.cols()},
+                      {"k", q.a.cols()},
+                      {"tried", explanation.tried},
+                      {"candidates", std::move(list)}};
+    return all.dump(2) + "\n";
+}
+
+#define ULP_EXPLANATION_TEXT(Real)                                                                                  \
+    template std::string explanation_text(const BasicProductQuestion<Real>&, const BasicProductExplanation<Real>&); \
+    template std::string explanation_json(const BasicProductQuestion<Real>&, const BasicProductExplanation<Real>&)
+ULP_EXPLANATION_TEXT(float);
+ULP_EXPLANATION_TEXT(double);
+#undef ULP_EXPLANATION_TEXT
+
+}  // namespace ulp

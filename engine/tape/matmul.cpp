@@ -1,0 +1,180 @@
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <vector>
+
+#include "engine/tape/operand.hpp"
+#include "engine/tape/ops.hpp"
+#include "engine/tape/scaled_matmul.hpp"
+
+namespace ulp {
+namespace {
+
+using Gradient = ProductPurpose::Gradient;
+using enum ProductPass;
+
+template <class Real>
+void require_linear_shapes(const BasicTensor<Real>& x, const BasicTensor<Real>& w, const BasicTensor<Real>& b) {
+    if (w.rank() == 2 && x.rank() >= 1 && x.dim(-1) == w.dim(1) && b.rank() == 1 && b.dim(0) == w.dim(0)) return;
+    throw std::invalid_argument(fmt::format("linear: x {} does not fit weight {} (out, in) and bias {}",
+                                            text_of(x.shape()), text_of(w.shape()), text_of(b.shape())));
+}
+
+/// d = a * b; what the product copies counts as workspace.
+template <class Real>
+void matmul_into(BasicTape<Real>& tape, const ProductTypes& types, const ProductPurpose& purpose,
+                 const BasicMatrixView<const Real>& a, const BasicMatrixView<const Real>& b,
+                 const BasicMatrixView<Real>& d) {
+    tape.note_workspace(scaled_matmul<Real>(tape.engine(), tape.run(), types, purpose, a, b, d));
+}
+/// The products that product(i) gives for [0, count).
+template <class Real, class Function>
+void matmul_each(BasicTape<Real>& tape, const ProductTypes& types, const ProductPurpose& purpose, Index count,
+                 const Function& product) {
+    std::vector<MatrixProduct<Real>> products;
+    for (Index i = 0; i < count; ++i) products.push_back(product(i));
+    tape.note_workspace(scaled_matmul<Real>(tape.engine(), tape.run(), types, purpose, products));
+}
+
+/// A tensor's numbers as rows x cols, for ProductTerms.
+template <class Real>
+BasicMatrixView<const Real> view_of(const BasicTensor<Real>& tensor, Index rows, Index cols) {
+    return {tensor.data(), rows, cols};
+}
+
+}  // namespace
+
+template <class Real>
+BasicVar<Real> linear(BasicVar<Real> x, BasicVar<Real> weight, BasicVar<Real> bias) {
+    require_linear_shapes(x.value(), weight.value(), bias.value());
+    const BasicOperation<Real> op("linear", {x, weight, bias});
+    x = op.input(0), weight = op.input(1), bias = op.input(2);
+    const Index out = weight.dim(0);
+    const Index in = weight.dim(1);
+    const Index rows = x.value().rows_of(in);
+    const OpPrecision precision = op.precision();
+    const ProductTypes types = precision.product;
+    BasicTape<Real>* tape = &op.tape();
+
+    Shape shape = x.shape();
+    shape.back() = out;
+    auto y = BasicTensor<Real>::unset(shape);
+    matmul_into<Real>(*tape, types, {op.label(), forward, Gradient::none, op.rules()},
+                      Operand(x.value(), types.input).matrix(rows, in),
+                      Operand(weight.value(), types.b_input).matrix(out, in).transposed(), {y.data(), rows, out});
+    add_bias(y, bias.value(), precision);
+
+    return op.finish(
+        std::move(y),
+        [=, label = op.label(), rules = op.rules()](const BasicTensor<Real>& dy, const BasicTensor<Real>&) {
+            const Operand<Real> gradient(dy, types.input);
+            if (tape->needs_gradient(x)) {
+                auto dx = BasicTensor<Real>::unset(x.shape());
+                matmul_into<Real>(*tape, types, {label, input_gradient, Gradient::a, rules}, gradient.matrix(rows, out),
+                                  Operand(weight.value(), types.b_input).matrix(out, in), {dx.data(), rows, in});
+                tape->accumulate(x, std::move(dx),
+                                 ProductTerms<Real>{view_of(dy, rows, out), view_of(weight.value(), out, in)});
+            }
+            if (tape->needs_gradient(weight)) {
+                auto dw = BasicTensor<Real>::unset(weight.shape());
+                matmul_into<Real>(*tape, types, {label, weight_gradient, Gradient::a, rules, tape->needs_gradient(x)},
+                                  gradient.matrix(rows, out).transposed(),
+                                  Operand(x.value(), types.b_input).matrix(rows, in), {dw.data(), out, in});
+                tape->accumulate(weight, std::move(dw),
+                                 ProductTerms<Real>{view_of(dy, rows, out).transposed(), view_of(x.value(), rows, in)});
+            }
+            if (tape->needs_gradient(bias)) tape->accumulate(bias, column_sums(dy, out, precision.compute));
+        },
+        ProductTerms<Real>{view_of(x.value(), rows, in), view_of(weight.value(), out, in).transposed()});
+}
+
+namespace {
+
+/// The matrices of a batched product: a (count, m, k), b (count, k, n) or, transposed, (count, n, k).
+struct BatchedShape {
+    Index count, m, n, k;
+};
+
+template <class Real>
+BatchedShape batched_shape(const BasicTensor<Real>& a, const BasicTensor<Real>& b, bool transpose_b) {
+    const Index rank = a.rank();
+    const bool same_rank = rank == b.rank() && (rank == 2 || rank == 3);
+    if (same_rank && (rank == 2 || a.dim(0) == b.dim(0)) && a.dim(-1) == b.dim(transpose_b ? -1 : -2)) {
+        return {rank == 2 ? 1 : a.dim(0), a.dim(-2), b.dim(transpose_b ? -2 : -1), a.dim(-1)};
+    }
+    throw std::invalid_argument(fmt::format("matmul: {} does not fit {}{}", text_of(a.shape()), text_of(b.shape()),
+                                            transpose_b ? " transposed" : ""));
+}
+
+}  // namespace
+
+template <class Real>
+BasicVar<Real> matmul(BasicVar<Real> a, BasicVar<Real> b, bool transpose_b) {
+    const BatchedShape s = batched_shape(a.value(), b.value(), transpose_b);
+    const BasicOperation<Real> op("matmul", {a, b});
+    a = op.input(0), b = op.input(1);
+    const ProductTypes types = op.precision().product;
+    BasicTape<Real>* tape = &op.tape();
+    // Views of the i-th matrices; b as k x n however it is stored.
+    const auto a_of = [s](const Operand<Real>& x, Index i) { return x.matrix(s.m, s.k, i * s.m * s.k); };
+    const auto b_of = [s, transpose_b](const Operand<Real>& x, Index i) {
+        return transpose_b ? x.matrix(s.n, s.k, i * s.n * s.k).transposed() : x.matrix(s.k, s.n, i * s.k * s.n);
+    };
+    const auto d_of = [s](const Operand<Real>& x, Index i) { return x.matrix(s.m, s.n, i * s.m * s.n); };
+
+    Shape shape = a.shape();
+    shape.back() = s.n;
+    auto y = BasicTensor<Real>::unset(shape);
+    {
+        const Operand<Real> x(a.value(), types.input);
+        const Operand<Real> w(b.value(), types.b_input);
+        matmul_each(*tape, types, {op.label(), forward, Gradient::none, op.rules()}, s.count, [&](Index i) {
+            return MatrixProduct<Real>{a_of(x, i), b_of(w, i), {y.data() + i * s.m * s.n, s.m, s.n}};
+        });
+    }
+    y.set_format(types.accumulator);
+    y.round_to_format(op.precision().compute);
+    return op.finish(
+        std::move(y),
+        [=, label = op.label(), rules = op.rules()](const BasicTensor<Real>& dy, const BasicTensor<Real>&) {
+            if (tape->needs_gradient(a)) {
+                const Operand<Real> g(dy, types.input);
+                const Operand<Real> w(b.value(), types.b_input);
+                auto da = BasicTensor<Real>::unset(a.shape());
+                matmul_each(*tape, types, {label, input_gradient, Gradient::a, rules}, s.count, [&](Index i) {
+                    return MatrixProduct<Real>{
+                        d_of(g, i), b_of(w, i).transposed(), {da.data() + i * s.m * s.k, s.m, s.k}};
+                });
+                tape->accumulate(a, std::move(da));
+            }
+            if (tape->needs_gradient(b)) {
+                // Each on the grid of the side that it is on: dy^T a, or a^T dy.
+                const Operand<Real> g(dy, transpose_b ? types.input : types.b_input);
+                const Operand<Real> x(a.value(), transpose_b ? types.b_input : types.input);
+                auto db = BasicTensor<Real>::unset(b.shape());
+                const ProductPurpose purpose{label, weight_gradient, transpose_b ? Gradient::a : Gradient::b, rules,
+                                             tape->needs_gradient(a)};
+                matmul_each(*tape, types, purpose, s.count, [&](Index i) {
+                    // a^T dy is k x n; stored transposed it is dy^T a.
+                    Real* to = db.data() + i * s.k * s.n;
+                    if (transpose_b) {
+                        return MatrixProduct<Real>{d_of(g, i).transposed(), a_of(x, i), {to, s.n, s.k}};
+                    }
+                    return MatrixProduct<Real>{a_of(x, i).transposed(), d_of(g, i), {to, s.k, s.n}};
+                });
+                tape->accumulate(b, std::move(db));
+            }
+        },
+        ProductTerms<Real>{view_of(a.value(), s.m, s.k),
+                           transpose_b ? view_of(b.value(), s.n, s.k).transposed() : view_of(b.value(), s.k, s.n),
+                           s.m * s.k, s.k * s.n});
+}
+
+#define ULP_INSTANTIATE(Real)                                                       \
+    template BasicVar<Real> linear(BasicVar<Real>, BasicVar<Real>, BasicVar<Real>); \
+    template BasicVar<Real> matmul(BasicVar<Real>, BasicVar<Real>, bool);
+ULP_INSTANTIATE(float)
+ULP_INSTANTIATE(double)
+#undef ULP_INSTANTIATE
+
+}  // namespace ulp

@@ -1,0 +1,205 @@
+// `ulplab compare A B`: where two trainings, traces of them or dumps of tensors differ.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "engine/analysis/dump_comparison.hpp"
+#include "engine/training/trace.hpp"
+#include "experiments/cli/command.hpp"
+#include "experiments/cli/training_difference.hpp"
+#include "softfloat/errors.hpp"
+
+namespace ulp {
+namespace {
+
+struct CompareOptions : NetOptions {
+    std::string a, b, page;
+    bool json = false;
+};
+
+constexpr const char* unit_option = "--unit";
+
+std::string unit_in(const TraceFile& file) {
+    const auto unit = std::ranges::find(file.options, unit_option, [](const auto& option) { return option.first; });
+    return unit == file.options.end() ? "" : unit->second;
+}
+
+/// The options of a trace but its unit's.
+std::vector<std::pair<std::string, std::string>> settings_of(const TraceFile& file) {
+    std::vector<std::pair<std::string, std::string>> settings = file.options;
+    std::erase_if(settings, [](const auto& option) { return option.first == unit_option; });
+    return settings;
+}
+
+std::string text_of_settings(const TraceFile& file) {
+    std::string text;
+    for (const auto& [name, value] : settings_of(file)) text += fmt::format(" {} {}", name, value);
+    return text;
+}
+
+std::string named(const std::string& path, const TraceFile& file) {
+    return file.options.empty() ? path : fmt::format("{} ({}, {})", path, unit_in(file), file.device);
+}
+
+/// The first step at which the traces differ, if both have one there.
+std::optional<std::size_t> first_different_step(const Trace& a, const Trace& b) {
+    for (std::size_t i = 0; i < a.steps.size() && i < b.steps.size(); ++i) {
+        if (a.steps[i] != b.steps[i]) return i;
+    }
+    return std::nullopt;
+}
+
+/// Whether this build gives a trace's first steps.
+std::string trained_again(const TraceFile& file, const std::string& path, std::size_t steps) {
+    const NetOptions options = net_options_of(file.options);
+    NetTraining training(options, net_of(options.net), Engine(recipe_of(options), make_backend(unit_in(file))),
+                         options.seed, optimizer_of(options));
+    for (std::size_t i = 0; i < steps; ++i) (void)training.step();
+    Trace again = training.trainer.trace();
+    shorten_digests(again);
+    const bool same = std::equal(again.steps.begin(), again.steps.end(), file.trace.steps.begin());
+    return fmt::format("trained again here, {} {} {}", unit_in(file), same ? "reproduces" : "does not reproduce", path);
+}
+
+/// Two software runs of the same settings can be trained again, in step, to see
+/// the product and the element. Hardware's cannot be without it: there the text
+/// says what to do.
+std::string closer_look(const TraceFile& a, const TraceFile& b, const CompareOptions& options, std::size_t steps) {
+    if (a.options.empty() || b.options.empty() || a.trace.steps.front().step != 0) return "";
+    if (settings_of(a) != settings_of(b)) {
+        return fmt::format("the trainings differ by more than what multiplies:{};{}\n", text_of_settings(a),
+                           text_of_settings(b));
+    }
+    for (const TraceFile* file : {&a, &b}) {
+        if (file->device == "software") continue;
+        return fmt::format(
+            "for the product and the element, on a machine with {}: "
+            "ulplab compare {} {}{}\n",
+            file->device, unit_in(a), unit_in(b), text_of_settings(a));
+    }
+    if (unit_in(a) == unit_in(b)) {
+        return trained_again(a, options.a, steps) + "\n" + trained_again(b, options.b, steps) + "\n";
+    }
+    NetOptions run = net_options_of(a.options);
+    run.steps = static_cast<std::int64_t>(steps);
+    const std::string difference = first_training_difference(make_backend(unit_in(a)), make_backend(unit_in(b)), run);
+    return difference.empty() ? "trained again here, both give the same: one of "
+                                "the traces comes from another build\n"
+                              : "trained again here: " + difference + "\n";
+}
+
+/// Prints what differs, if anything; `closer` is more about it, asked for only then.
+ExitCode report_difference(const CompareOptions& options, const std::string& of, std::string difference,
+                           const std::string& equal, const std::function<std::string()>& closer) {
+    if (options.json) {
+        nlohmann::ordered_json json{{"a", options.a}, {"b", options.b}, {"difference", nullptr}};
+        if (!difference.empty()) json["difference"] = difference;
+        if (const std::string more = difference.empty() ? "" : closer(); !more.empty()) json["closer"] = more;
+        fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    } else {
+        fmt::print("{}: {}\n", of, difference.empty() ? equal : difference);
+        std::fflush(stdout);
+        if (!difference.empty()) fmt::print("{}", closer());
+    }
+    return difference.empty() ? ExitCode::good : ExitCode::bits_differ;
+}
+
+ExitCode compare_traces(const CompareOptions& options) {
+    const TraceFile a = read_trace(options.a);
+    const TraceFile b = read_trace(options.b);
+    return report_difference(options, fmt::format("{} and {}", named(options.a, a), named(options.b, b)),
+                             first_difference(a.trace, b.trace).value_or(""),
+                             fmt::format("equal in all {} steps", a.trace.steps.size()), [&] {
+                                 const auto step = first_different_step(a.trace, b.trace);
+                                 try {
+                                     return step ? closer_look(a, b, options, *step + 1) : "";
+                                 } catch (const std::exception& error) {  // a file of the training is gone
+                                     return fmt::format("not trained again: {}\n", error.what());
+                                 }
+                             });
+}
+
+ExitCode compare_units(const CompareOptions& options) {
+    require_sensible(options);
+    const auto opened = [&](const std::string& unit) {
+        NetOptions own = options;
+        own.backend = unit;
+        return make_backend(backend_for(own, recipe_of(own)));
+    };
+    return report_difference(options, fmt::format("{} and {}", options.a, options.b),
+                             first_training_difference(opened(options.a), opened(options.b), options),
+                             fmt::format("equal in all {} steps, every product, every parameter", options.steps),
+                             [] { return ""; });
+}
+
+enum class Compared { traces, tensors, units };
+
+Compared kind_of(const std::string& name) {
+    namespace fs = std::filesystem;
+    if (fs::is_regular_file(name) && is_trace(name)) return Compared::traces;
+    if (name.ends_with(".trace") || name.ends_with(".csv")) return Compared::traces;
+    const bool is_pattern = name.find_first_of("*?") != std::string::npos;
+    const bool is_path = name.find('/') != std::string::npos && name.find(':') == std::string::npos;
+    const bool is_tensor_file = name.ends_with(".npy") || name.ends_with(".npz") || name.ends_with(".safetensors");
+    return fs::exists(name) || is_pattern || is_path || is_tensor_file ? Compared::tensors : Compared::units;
+}
+
+ExitCode compare(const CompareOptions& options) {
+    const Compared kind = kind_of(options.a);
+    if (kind != kind_of(options.b)) {
+        const auto of = [](const std::string& name) {
+            constexpr const char* words[] = {"a trace", "tensors", "a unit"};
+            return fmt::format("{} is {}", name, words[static_cast<int>(kind_of(name))]);
+        };
+        throw UsageError(fmt::format("{}, and {}; give two traces, two dumps of tensors or two units", of(options.a),
+                                     of(options.b)));
+    }
+    if (kind == Compared::tensors) return compare_dumps(options.a, options.b, options.json, options.page);
+    if (!options.page.empty()) throw UsageError("--page shows how two dumps of tensors come apart; leave it out");
+    if (kind == Compared::units) return compare_units(options);
+    for (const std::string& name : {options.a, options.b}) {
+        if (std::filesystem::exists(name)) continue;
+        throw DataError(fmt::format("there is no trace {}; make one with `ulplab train --trace`", name));
+    }
+    return compare_traces(options);
+}
+
+Action declare_compare(OptionParser& app) {
+    const auto options = std::make_shared<CompareOptions>();
+    app.add_option("A", options->a,
+                   "a trace (ulplab train --trace), tensors (.npy, .npz, .safetensors, a folder of them or a pattern), "
+                   "or a unit: cuda:mma, soft:h100, ...")
+        .required();
+    app.add_option("B", options->b, "another of the same kind").required();
+    app.add_flag("--json", options->json, "print JSON");
+    app.add_option("--page", options->page, "tensors: file for one HTML page of how they come apart over the steps");
+    declare_net(app, *options);
+    declare_arithmetic(app, *options);
+    app.footer(
+        "Two dumps of tensors: compares bits tensor by tensor, and over the steps in the files' names. Two traces: "
+        "names "
+        "the first step and tensor that differ; where "
+        "both are of software and of the same settings, "
+        "trains both again up to that step and names the product and "
+        "element too. Two units: trains on both in step "
+        "with the options above and names the first step, product and "
+        "element that differ, with its operands. Exit "
+        "code 4 on a difference.\n\n" +
+        recipe_lines());
+    return [options] { return compare(*options); };
+}
+
+}  // namespace
+
+Command compare_command() {
+    return {"compare", "find where two trainings, traces or dumps of tensors differ", declare_compare};
+}
+
+}  // namespace ulp

@@ -1,0 +1,111 @@
+// `ulplab gpu bulk`
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "experiments/cli/gpu_commands.hpp"
+#include "gpu/comparison/bulk.hpp"
+#include "gpu/devices/reference.hpp"
+#include "softfloat/errors.hpp"
+
+namespace ulp {
+namespace {
+
+struct GpuBulkOptions {
+    std::string device = "cuda";
+    std::string instruction = "main";
+    std::string input_class = "all";
+    double blocks = 1e8;
+    double seconds = 1e9;
+    std::uint64_t seed = 1;
+    bool plain = false;
+    std::string out;
+};
+
+bool chosen(const GpuBulkOptions& options, gpu::InputClass input_class) {
+    return options.input_class == "all" || options.input_class == gpu::name_of(input_class);
+}
+
+void require_class(const GpuBulkOptions& options) {
+    std::string names;
+    for (const gpu::InputClass input_class : gpu::input_classes) {
+        if (chosen(options, input_class)) return;
+        names += fmt::format("{}{}", names.empty() ? "" : ", ", gpu::name_of(input_class));
+    }
+    throw UsageError(fmt::format("there is no class '{}'; choose all, {}", options.input_class, names));
+}
+
+gpu::BulkReport run_one(const gpu::Executor& device, const GpuBulkOptions& options, const gpu::Instruction& row,
+                        gpu::InputClass input_class) {
+    const gpu::BulkSettings settings{.instruction = &row,
+                                     .input_class = input_class,
+                                     .seed = options.seed,
+                                     .blocks = static_cast<std::uint64_t>(options.blocks),
+                                     .seconds = options.seconds,
+                                     .plain = options.plain};
+    return device.info().hardware ? gpu::run_bulk_on_cuda(device, settings) : gpu::run_bulk_on_host(device, settings);
+}
+
+ExitCode bulk(const GpuBulkOptions& options) {
+    require_class(options);
+    if (!(options.blocks >= 1) || options.blocks > 1e18) throw UsageError("--blocks is between 1 and 1e18");
+    static_cast<void>(TimeLimit(options.seconds));
+    const auto device = gpu::open_device(options.device);
+    const auto rows = chosen_instructions(*device, options.instruction);
+    std::string table = provenance(device->info()) +
+                        "instruction,model,class,seed,blocks,elements,mismatches,by_plain_model,mutant_mismatches,"
+                        "mutant_elements,seconds,blocks_per_second\n";
+    fmt::print("{}", table);
+    bool good = true;
+    bool compared = false;
+    for (const gpu::Instruction* row : rows) {
+        if (!gpu::has_reference(*row, device->info().architecture)) {
+            fmt::print("# {} has no row in the model table\n", row->name());
+            continue;
+        }
+        for (const gpu::InputClass input_class : gpu::input_classes) {
+            if (!chosen(options, input_class)) continue;
+            const gpu::BulkReport r = run_one(*device, options, *row, input_class);
+            const std::string model = gpu::claimed_key(*row, device->info().architecture);
+            const std::string line = fmt::format(
+                "{},{},{},{},{},{},{},{},{},{},{:.3f},{:.3e}\n", row->name(), model, gpu::name_of(input_class),
+                options.seed, r.blocks, r.elements, r.mismatches, r.by_plain, r.mutant_mismatches, r.mutant_elements,
+                r.seconds, r.seconds > 0 ? static_cast<double>(r.blocks) / r.seconds : 0.0);
+            fmt::print("{}", line);
+            std::fflush(stdout);
+            table += line;
+            compared = compared || r.elements > 0;
+            if (r.mismatches != 0) {
+                fmt::print("# first: {}\n", r.first);
+                table += fmt::format("# first: {}\n", r.first);
+                good = false;
+            }
+            if (!options.out.empty()) write_text(options.out, table);
+        }
+    }
+    require_compared(compared, "no instruction has a row in the model table; see ulplab gpu info");
+    return good ? ExitCode::good : ExitCode::bits_differ;
+}
+
+}  // namespace
+
+Action declare_gpu_bulk(OptionParser& app) {
+    const auto options = std::make_shared<GpuBulkOptions>();
+    add_device_option(app, options->device);
+    app.add_option("--instruction", options->instruction, "all, main, mma, wmma, wgmma, tcgen05, or one by name")
+        .capture_default_str();
+    app.add_option("--class", options->input_class, "all, ordinary, wide, bits, tiny, cancellation or chain")
+        .capture_default_str();
+    app.add_option("--blocks", options->blocks, "dot products of one instruction, for each instruction and class")
+        .capture_default_str();
+    app.add_option("--seconds", options->seconds, "at most so long for each instruction and class");
+    app.add_option("--seed", options->seed, "of the inputs").capture_default_str();
+    app.add_flag("--plain", options->plain, "compare by the plain model alone, not by its fast twin");
+    app.add_option("--out", options->out, "CSV file for the counts");
+    app.footer(
+        "The mutant columns count how many elements of one launch differ from the model with one fraction bit less: "
+        "a check that cannot fail proves nothing. Exit code 4 on a mismatch.");
+    return [options] { return bulk(*options); };
+}
+
+}  // namespace ulp

@@ -1,0 +1,142 @@
+#include "experiments/cli/inspection_page.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <limits>
+
+#include "experiments/framework/charts.hpp"
+#include "experiments/framework/html.hpp"
+#include "experiments/framework/single_page.hpp"
+
+namespace ulp {
+namespace {
+
+constexpr std::size_t tensors_open = 8;  // charts of further tensors are folded
+
+std::string share(std::int64_t part, std::int64_t all) {
+    if (part == 0 || all == 0) return "0";
+    return fmt::format("{:.3g} %", 100 * static_cast<double>(part) / static_cast<double>(all));
+}
+std::string shown_or_dash(const std::optional<double>& value) { return value ? fmt::format("{:.4g}", *value) : "-"; }
+
+std::string losses_html(const TensorCounts& counts, const std::vector<JudgedFormat>& formats) {
+    const std::int64_t nonzero = counts.count - counts.zeros - counts.infinities - counts.nans;
+    std::vector<std::vector<std::string>> rows = {
+        {"format", "become zero", "subnormal", "overflow", "mean error", "worst error", "SNR (dB)"}};
+    for (std::size_t f = 0; f < formats.size(); ++f) {
+        const std::optional<FormatLoss>& loss = counts.losses[f];
+        if (!loss) {
+            rows.push_back({formats[f].name, "not computed: too large", "", "", "", "", ""});
+            continue;
+        }
+        rows.push_back({formats[f].name, share(loss->lost, nonzero), share(loss->subnormal, nonzero),
+                        share(loss->overflow, nonzero), shown_or_dash(loss->mean_relative_error()),
+                        fmt::format("{:.3g}", loss->worst), shown_or_dash(loss->snr_db())});
+    }
+    return table_html(rows);
+}
+
+std::vector<ExponentRange> ranges_of(const std::vector<JudgedFormat>& formats) {
+    std::vector<ExponentRange> ranges;
+    for (const JudgedFormat& each : formats) {
+        if (each.blocks) continue;
+        ranges.push_back({each.name, each.format.smallest_exponent(), each.format.emin(), each.format.emax()});
+    }
+    return ranges;
+}
+
+std::string counts_html(const TensorCounts& counts, const std::vector<JudgedFormat>& formats) {
+    std::map<int, std::int64_t> numbers;
+    for (const auto& [exponent, binade] : counts.binades) numbers[exponent] = binade.numbers;
+    return fmt::format("<p>{} numbers, {} zeros, {} infinities, {} NaNs, absolute maximum {:.6g}</p>\n", counts.count,
+                       counts.zeros, counts.infinities, counts.nans, counts.absmax) +
+           exponent_chart(numbers, ranges_of(formats), "Numbers by exponent, and formats' ranges (thin: subnormal)") +
+           losses_html(counts, formats);
+}
+
+std::string tensor_html(const InputTensor& input, const TensorCounts& counts, const std::vector<JudgedFormat>& formats,
+                        bool open) {
+    const std::string about =
+        fmt::format("{}, shape ({}){}", printable(input.stored.type), fmt::join(input.stored.shape, ", "),
+                    input.step ? fmt::format(", step {}", *input.step) : "");
+    return fmt::format("<details class=\"tensor\"{}><summary><strong>{}</strong> ({})</summary>\n{}</details>\n",
+                       open ? " open" : "", escaped(printable(input.name)), escaped(about),
+                       counts_html(counts, formats));
+}
+
+std::string power_of_two(const std::optional<int>& exponent) {
+    return exponent ? fmt::format("2^{}", *exponent) : "none";
+}
+
+/// "a, b and 3 more".
+std::string some_of(const std::vector<std::string>& names) {
+    constexpr std::size_t shown = 5;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(shown, names.size()); ++i) text += (i > 0 ? ", " : "") + printable(names[i]);
+    return names.size() > shown ? text + fmt::format(" and {} more", names.size() - shown) : text;
+}
+
+std::string scale_html(const Inspection& inspection) {
+    const ScaleRange& scale = inspection.scale;
+    if (!scale.smallest) return "<p>Every number is zero, infinite or NaN, so no loss scale helps.</p>\n";
+    std::string html = table_html(
+        {{"loss scale for " + inspection.target, "value", "limited by"},
+         {"smallest (at most 0.1 % become zero)", power_of_two(scale.smallest), some_of(scale.limits_smallest)},
+         {"recommended", power_of_two(scale.recommended), ""},
+         {"largest (none overflows)", power_of_two(scale.largest), some_of(scale.limits_largest)}});
+    if (!scale.recommended) {
+        html +=
+            "<p>The smallest lies above the largest, so no scale fits: a wider format or a scale per tensor is "
+            "needed.</p>\n";
+    }
+    return html + "<p>" + escaped(loss_scale_caveat) + "</p>\n";
+}
+
+}  // namespace
+
+std::string inspection_summary_html(const Inspection& inspection) {
+    return counts_html(inspection.all, inspection.formats) + "<h2>Loss scale</h2>\n" + scale_html(inspection);
+}
+
+std::string inspection_page(const Inspection& inspection, const std::string& title) {
+    std::string body = fmt::format("<h2>All {} tensors</h2>\n", inspection.tensors.size());
+    body += inspection_summary_html(inspection);
+    body += "<h2>Tensors</h2>\n";
+    for (std::size_t i = 0; i < inspection.tensors.size(); ++i) {
+        body += tensor_html(inspection.inputs[i], inspection.tensors[i].counts, inspection.formats, i < tensors_open);
+    }
+    for (const InputTensor& input : inspection.skipped) {
+        body += fmt::format("<p>{} ({}) was skipped: its type holds no floating-point numbers.</p>\n",
+                            escaped(printable(input.name)), escaped(printable(input.stored.type)));
+    }
+    return single_page("ulplab inspect", title, body);
+}
+
+std::string drift_page(const std::vector<TensorDifference>& differences, const std::vector<StepDrift>& drift,
+                       const std::string& title) {
+    std::string body = "<p>" + escaped(drift_sentence(drift)) + "</p>\n";
+    ChartLine line{"largest difference"};
+    std::vector<std::vector<std::string>> steps = {
+        {"step", "tensors that differ", "numbers that differ", "largest difference", "most ulps"}};
+    for (const StepDrift& each : drift) {
+        steps.push_back({each.step ? fmt::format("{}", *each.step) : "-",
+                         fmt::format("{} of {}", each.tensors_differ, each.tensors), share(each.differ, each.count),
+                         fmt::format("{:.3g}", each.largest_difference), fmt::format("{}", each.most_ulps)});
+        if (!each.step) continue;
+        line.x.push_back(static_cast<double>(*each.step));
+        for (auto* sizes : {&line.low, &line.middle, &line.high}) sizes->push_back(each.largest_difference);
+    }
+    if (line.x.size() > 1) body += line_chart({line}, {"Largest difference of two numbers", "step", "", true});
+    body += "<h2>Steps</h2>\n" + table_html(steps) + "<h2>Tensors</h2>\n";
+    std::vector<std::vector<std::string>> tensors = {
+        {"tensor", "numbers that differ", "first at", "largest difference", "most ulps"}};
+    for (const TensorDifference& each : differences) {
+        tensors.push_back({printable(each.name), fmt::format("{} of {}", each.differ, each.count),
+                           each.differ > 0 ? fmt::format("{}", each.first) : "-",
+                           fmt::format("{:.3g}", each.largest_difference), fmt::format("{}", each.most_ulps)});
+    }
+    return single_page("ulplab inspect", title, body + table_html(tensors));
+}
+
+}  // namespace ulp

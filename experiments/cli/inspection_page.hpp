@@ -1,0 +1,21 @@
+// What `ulplab inspect` found, as one page without a network.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/analysis/drift.hpp"
+#include "engine/analysis/inspection_json.hpp"
+
+namespace ulp {
+
+/// `title` names the files.
+std::string inspection_page(const Inspection& inspection, const std::string& title);
+/// The same as parts of another page: the losses and the loss scale, without tensors.
+std::string inspection_summary_html(const Inspection& inspection);
+
+/// Two dumps, step by step and tensor by tensor.
+std::string drift_page(const std::vector<TensorDifference>& differences, const std::vector<StepDrift>& drift,
+                       const std::string& title);
+
+}  // namespace ulp

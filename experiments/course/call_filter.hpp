@@ -1,0 +1,26 @@
+// Filters of system calls (seccomp): lists of what a computing program needs; everything else is trapped.
+#pragma once
+
+#include <linux/filter.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "experiments/course/run_confined.hpp"
+
+namespace ulp::course {
+
+struct CallFilter {
+    std::vector<sock_filter> program;  // empty: none
+    std::size_t process_at = 0;        // entry that is to hold the process's number (abort() signals itself); 0: none
+};
+CallFilter filter_for(Confinement confinement);
+
+/// Whether this system has filters of system calls, for this processor.
+bool filter_available();
+
+/// "open a file (openat)" ...: what a system call of this processor does, as far as programs are caught with it.
+std::string system_call_name(long number);
+
+}  // namespace ulp::course

@@ -1,0 +1,33 @@
+// Claims as HTML: counts, tables, the register, and what the sources get wrong.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "experiments/framework/stored_results.hpp"
+
+namespace ulp {
+
+inline constexpr std::string_view register_page = "report-register.html";
+inline constexpr std::string_view errata_page = "report-sources.html";
+
+/// "overflow" of "Overflow": in the name of the chapter's page, report-overflow.html.
+std::string chapter_page(std::string_view chapter);
+
+/// How many claims of each kind have which verdict.
+std::string counts_table(const std::vector<StoredResult>& results);
+
+/// The table of one experiment: closed, since all claims stand in the register, unless one failed; "" without claims.
+std::string claims_html(const StoredResult& result);
+
+/// All claims by the document that makes them, in the order in which the documents appear; each links its experiment.
+std::string register_html(const std::vector<StoredResult>& results);
+
+/// A line for each statement of a source that did not stand, with the number of its counter-examples.
+std::string errata_lines(const std::vector<StoredResult>& results);
+
+/// The same statements with every counter-example.
+std::string errata_html(const std::vector<StoredResult>& results);
+
+}  // namespace ulp

@@ -1,0 +1,140 @@
+#include "experiments/framework/drawings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "experiments/framework/card_evidence.hpp"
+#include "experiments/framework/html.hpp"
+
+namespace ulp {
+namespace {
+
+/// Whether a list of words with spaces around each has the name.
+bool is_in(std::string_view list, std::string_view name) {
+    return name.find(' ') == std::string_view::npos && list.find(fmt::format(" {} ", name)) != std::string_view::npos;
+}
+
+/// The elements that gnuplot and our animations write.
+constexpr std::string_view shapes =
+    " animate circle defs desc feComposite feFlood filter g image path polygon rect text title tspan use ";
+/// What they say of a shape: where and how it is drawn.
+constexpr std::string_view looks =
+    " calcMode class color cx cy d dur dy fill fill-opacity filter filterUnits flood-color flood-opacity font-family "
+    "font-size "
+    "font-style font-weight height id in in2 keyTimes operator points preserveAspectRatio r repeatCount result "
+    "shape-rendering stroke stroke-dasharray stroke-linecap stroke-linejoin stroke-width text-anchor transform values "
+    "visibility width x xml:space y ";
+
+bool is_look(std::string_view name, std::string_view value) {
+    if (name == "xlink:href") return value.starts_with('#') || value.starts_with("data:image/png;base64,");
+    if (name == "attributeName") return value == "visibility";
+    return is_in(looks, name) && (value.find("url(") == std::string_view::npos || value.starts_with("url(#"));
+}
+
+/// Whether a tag, without its brackets, is one of a drawing: `rect x='0' y="0"/`.
+bool is_drawing_tag(std::string_view tag) {
+    constexpr std::string_view spaces = " \t\r\n";
+    const auto cut = [&tag](std::size_t length) {
+        const std::string_view part = tag.substr(0, length);
+        tag.remove_prefix(std::min(length, tag.size()));
+        return part;
+    };
+    if (tag.starts_with('/')) return is_in(shapes, tag.substr(1));
+    if (!is_in(shapes, cut(tag.find_first_of(" \t\r\n/")))) return false;
+    for (;;) {
+        cut(tag.find_first_not_of(spaces));
+        if (tag.empty() || tag == "/") return true;
+        const std::string_view name = cut(tag.find_first_of(" =\t\r\n"));
+        cut(tag.find_first_not_of(spaces));
+        if (cut(1) != "=") return false;
+        cut(tag.find_first_not_of(spaces));
+        if (!tag.starts_with('"') && !tag.starts_with('\'')) return false;
+        const std::size_t end = tag.find(tag.front(), 1);
+        if (end == std::string_view::npos || !is_look(name, tag.substr(1, end - 1))) return false;
+        cut(end + 1);
+    }
+}
+
+/// Whether what stands in an <svg> element holds shapes and text and nothing else: nothing runs, nothing is loaded or
+/// followed from elsewhere, and nothing is left of SVG for HTML.
+bool is_drawing(std::string_view inside) {
+    for (std::size_t at = 0; (at = inside.find('<', at)) != std::string_view::npos;) {
+        const std::size_t end = inside.find('>', at);
+        if (end == std::string_view::npos || !is_drawing_tag(inside.substr(at + 1, end - at - 1))) return false;
+        at = end;
+    }
+    return true;
+}
+
+std::string inline_svg(std::string svg, const std::string& name, const std::string& title) {
+    const std::size_t start = svg.find("<svg");
+    const std::size_t end = svg.find("</svg>", start);
+    const std::size_t end_of_tag = svg.find('>', start);
+    if (end == std::string::npos || !is_drawing(std::string_view(svg).substr(end_of_tag, end - end_of_tag))) {
+        return "<p class=\"missing\">This file holds no drawing.</p>";
+    }
+    const std::string tag = svg.substr(start, end_of_tag - start);
+    const std::size_t box = tag.find("viewBox=\"");
+    const std::string view_box = box == std::string::npos ? "" : tag.substr(box, tag.find('"', box + 9) - box + 1);
+    svg = svg.substr(end_of_tag, end + 6 - end_of_tag);
+    // The page's colours for gnuplot's: text and axes in the page's text colour, and no white sheet behind. Tick labels
+    // have a colour of their own (plots/style.gp), which becomes the class that the page's script looks for.
+    const std::pair<std::string_view, std::string_view> colours[] = {
+        {"\"black\"", "\"currentColor\""},
+        {"'black'", "'currentColor'"},
+        {"\"rgb(0,0,1)\"", "\"currentColor\" class=\"tick\""},
+        {"\"rgb(102,102,102)\"", "\"currentColor\""},
+        {"\"rgb(119,119,119)\"", "\"currentColor\""},
+        {"fill=\"#ffffff\"", "fill=\"none\""},
+        {" color=\"#FFFFFF\"", ""},
+    };
+    for (const auto& [from, to] : colours) replace_all(svg, from, to);
+    // gnuplot gives marks and curves the same ids in every drawing; in one page each drawing needs its own.
+    for (const char* reference : {"id='gp", "#gp", "id=\"gp"}) {
+        std::string own = reference;
+        own.insert(own.size() - 2, name + "_");
+        replace_all(svg, reference, own);
+    }
+    replace_all(svg, "id=\"gnuplot_", "id=\"" + name + "_gnuplot_");
+    return fmt::format(R"(<svg {} xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{}")", view_box,
+                       escaped(title)) +
+           svg;
+}
+
+}  // namespace
+
+std::string drawing_html(const StoredResult& result, const StoredFigure& figure) {
+    if (!figure.svg.empty()) {
+        return inline_svg(figure.svg, fmt::format("{}_{}", result.experiment, figure.name), figure.title);
+    }
+    return fmt::format(
+        "<p class=\"missing\">Not drawn: gnuplot was not there or found nothing to draw. To draw it: "
+        "<code>ulplab report --draw {}</code>, with the --out of this report.</p>",
+        result.experiment);
+}
+
+std::string figure_html(const StoredResult& result, const StoredFigure& figure) {
+    constexpr std::size_t characters_shown = 240;  // a longer text is folded
+    static const std::vector<CardEvidence> cards = committed_card_evidence();
+    const std::string evidence = figure.evidence.empty()
+                                     ? "No hardware model is involved: the arithmetic of the formats alone."
+                                     : escaped(figure.evidence);
+    const std::string card = figure.evidence.empty()
+                                 ? ""
+                                 : fmt::format("\n<p class=\"evidence\"><strong>On a card.</strong> {}.</p>",
+                                               escaped(card_mark(cards, result.experiment, result.products)));
+    const bool fold = evidence.size() > characters_shown;
+    return fmt::format(
+        "<figure id=\"{0}-{1}\" class=\"answers\">\n<div class=\"drawing\">{2}</div>\n<figcaption>\n"
+        "<p><strong>What to see.</strong> {3}</p>\n{4}{5}{6}{7}\n"
+        "<p class=\"links\"><a href=\"{0}/{1}.png\">PNG</a> <a href=\"{0}/{1}.svg\">SVG</a> "
+        "<a href=\"{0}/data.csv\">data</a></p>\n</figcaption>\n</figure>\n",
+        result.experiment, figure.name, drawing_html(result, figure), escaped(figure.meaning),
+        fold ? "<details class=\"evidence\"><summary>Evidence</summary>"
+             : "<p class=\"evidence\"><strong>Evidence.</strong> ",
+        evidence, fold ? "</details>" : "</p>", card);
+}
+
+}  // namespace ulp

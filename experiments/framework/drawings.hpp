@@ -1,0 +1,17 @@
+// A result's drawings inside a page.
+#pragma once
+
+#include <string>
+
+#include "experiments/framework/stored_results.hpp"
+
+namespace ulp {
+
+/// The drawing without its XML prologue, scaled to its place, in the page's colours, with ids of its own; or a sentence
+/// that says why there is none.
+std::string drawing_html(const StoredResult& result, const StoredFigure& figure);
+
+/// The drawing with what to see, the evidence and the files. Scripts find it by the class "answers".
+std::string figure_html(const StoredResult& result, const StoredFigure& figure);
+
+}  // namespace ulp

@@ -1,0 +1,53 @@
+// What a run's claims say on the terminal, and how they stand beside the register.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "experiments/framework/experiment.hpp"
+#include "experiments/framework/register.hpp"
+
+namespace ulp {
+
+/// A run, as far as the register judges it.
+struct JudgedRun {
+    std::string_view experiment;
+    RunSize size;
+    std::uint64_t seed;
+    bool own_settings;  // and its own backend
+    std::span<const Claim> claims;
+};
+
+/// The committed registers; each is read when the first run of its size is judged, and once.
+class RegisterJudge {
+  public:
+    /// Says on stderr where claims of the run differ from the register, and gives whether none does. A run with other
+    /// settings or another seed than the register's is not judged, and a size of run without a register has nothing to
+    /// differ from. Throws DataError where the register is damaged.
+    bool agrees(const JudgedRun& run);
+
+  private:
+    std::map<RunSize, std::optional<Register>> registers_;
+};
+
+/// The claim whose sentence answers the experiment's question: that of its effect, else the first with an interval,
+/// else the last that was measured.
+std::optional<Claim> answering_claim(const Experiment& experiment, std::span<const Claim> claims);
+
+/// "34 claims: 30 reproduced, 4 refuted".
+std::string verdict_counts(std::span<const Claim> claims);
+
+/// A line for each claim that is neither reproduced nor quoted: at most ten, and how many more there are.
+void print_unreproduced(std::span<const Claim> claims);
+
+/// A verdict, an id and what was measured a line.
+void print_claim_table(std::span<const Claim> claims);
+
+/// Of each claim its verdict, in colour on a terminal, its sentence, its id and what was measured; of those that are
+/// not as the source says also what was expected. Failed ones come last.
+void print_claim_sentences(std::span<const Claim> claims);
+
+}  // namespace ulp

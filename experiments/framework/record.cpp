@@ -1,0 +1,206 @@
+#include "experiments/framework/record.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "engine/files/sha256.hpp"
+#include "experiments/framework/claim_json.hpp"
+#include "experiments/framework/files.hpp"
+#include "experiments/framework/machine.hpp"
+#include "experiments/framework/sources_digest.hpp"
+#include "softfloat/format_names.hpp"
+
+namespace ulp {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json claims_json(const Result& result) {
+    Json list = Json::array();
+    for (const Claim& claim : result.claims()) list.push_back(claim_json(claim));
+    return list;
+}
+
+Json figures_json(const Result& result) {
+    Json list = Json::array();
+    for (const Figure& figure : result.figures()) {
+        Json names = Json::array();
+        for (const Series& series : figure.series) names.push_back(series.name);
+        list.push_back({{"name", figure.name},
+                        {"title", figure.title},
+                        {"caption", figure.caption},
+                        {"meaning", figure.meaning},
+                        {"evidence", figure.evidence},
+                        {"series", names}});
+        if (!figure.headline.empty()) list.back()["headline"] = figure.headline;
+    }
+    return list;
+}
+
+Json inputs_json(const Result& result) {
+    Json object = Json::object();
+    for (const Input& input : result.inputs()) object[input.name] = input.sha256;
+    return object;
+}
+
+std::string point_row(const std::string& prefix, const Series& series, const Point& point) {
+    Context exact;
+    const std::uint64_t bits = convert_bits(series.format, formats::fp64, std::bit_cast<std::uint64_t>(point.y), exact);
+    return fmt::format("{}{},{},{},{},{}\n", prefix, decimal_text(point.x),
+                       bits_text(formats::fp64, std::bit_cast<std::uint64_t>(point.x)), decimal_text(point.y),
+                       name_of(series.format), bits_text(series.format, bits));
+}
+
+}  // namespace
+
+Json settings_json(const Settings::Values& values) {
+    Json object = Json::object();
+    for (const auto& [key, value] : values) {
+        std::visit([&, name = key](const auto& v) { object[name] = v; }, value);
+    }
+    return object;
+}
+
+std::string result_json(const Experiment& experiment, const RunContext& context, const Result& result) {
+    const Json record = {{"experiment", experiment.name},
+                         {"title", experiment.title},
+                         {"question", experiment.question},
+                         {"chapter", chapter_name(experiment.chapter)},
+                         {"version", program_version()},
+                         {"mode", name_of(context.size)},
+                         {"seed", context.seed},
+                         {"backend", context.backend},
+                         {"settings", settings_json(context.settings.values_without_paths())},
+                         {"inputs", inputs_json(result)},
+                         {"claims", claims_json(result)},
+                         {"figures", figures_json(result)},
+                         {"evidence", result.evidence()},
+                         {"products", products_json(result.products())},
+                         {"trainings", trainings_json(result.trainings())}};
+    return record.dump(2) + "\n";
+}
+
+std::string data_csv(const Result& result) {
+    std::string text = "figure,series,x,x_bits,y,y_format,y_bits\n";
+    for (const Figure& figure : result.figures()) {
+        for (const Series& series : figure.series) {
+            const std::string prefix = fmt::format("{},{},", figure.name, series.name);
+            for (const Point& point : series.points) text += point_row(prefix, series, point);
+        }
+    }
+    return text;
+}
+
+std::string result_digest(std::string_view result_json, std::string_view data_csv) {
+    return sha256_of(sha256_of(result_json) + sha256_of(data_csv));
+}
+
+std::string case_digest(const Experiment& experiment, const RunContext& context) {
+    const Json request = {{"experiment", experiment.name},
+                          {"mode", name_of(context.size)},
+                          {"seed", context.seed},
+                          {"backend", context.backend},
+                          {"settings", settings_json(context.settings.values())}};
+    return sha256_of(request.dump());
+}
+
+namespace {
+
+/// SHA-256 of what lies at a path: a file, or the files of a folder with their names; empty where there is nothing.
+std::string content_digest(const std::filesystem::path& path) {
+    if (std::filesystem::is_regular_file(path)) return sha256_of(read_file(path));
+    if (!std::filesystem::is_directory(path)) return {};
+    std::map<std::string, std::string> files;
+    for (const auto& entry : std::filesystem::directory_iterator(path)) {
+        if (entry.is_regular_file()) files[entry.path().filename().string()] = sha256_of(read_file(entry.path()));
+    }
+    std::string all;
+    for (const auto& [name, digest] : files) all += name + digest;
+    return sha256_of(all);
+}
+
+}  // namespace
+
+std::string request_digest(const Experiment& experiment, const RunContext& context) {
+    std::string inputs;
+    for (const std::string& path : context.settings.paths()) inputs += content_digest(path);
+    return sha256_of(sources_digest(experiment.name) + program_version() + case_digest(experiment, context) + inputs);
+}
+
+bool has_its_digests(const std::filesystem::path& folder) {
+    const std::filesystem::path file = folder / "manifest.json";
+    if (!std::filesystem::is_regular_file(file)) return false;
+    const Json manifest = Json::parse(read_file(file), nullptr, false);
+    const auto is_recorded = [&](const char* name) {
+        const Json::json_pointer place = Json::json_pointer("/results") / name;
+        const auto stored = folder / name;
+        return manifest.contains(place) && std::filesystem::is_regular_file(stored) &&
+               manifest.at(place) == sha256_of(read_file(stored));
+    };
+    return is_recorded("result.json") && is_recorded("data.csv");
+}
+
+bool is_complete(const std::filesystem::path& folder, const std::string& request) {
+    if (!has_its_digests(folder)) return false;
+    const Json manifest = Json::parse(read_file(folder / "manifest.json"), nullptr, false);
+    return manifest.contains("request") && manifest.at("request") == request;
+}
+
+Json products_json(const std::vector<UnitProducts>& products) {
+    Json list = Json::array();
+    for (const UnitProducts& row : products) {
+        list.push_back({{"unit", row.unit}, {"products", row.products}, {"digest", row.digest}});
+    }
+    return list;
+}
+
+std::vector<UnitProducts> products_from(const Json& list) {
+    std::vector<UnitProducts> products;
+    for (const Json& row : list) products.push_back({row.at("unit"), row.at("products"), row.at("digest")});
+    return products;
+}
+
+Json trainings_json(const std::vector<TrainingsMade>& trainings) {
+    Json list = Json::array();
+    for (const TrainingsMade& row : trainings) {
+        list.push_back({{"parameters", row.parameters}, {"steps", row.steps}, {"runs", row.runs}});
+    }
+    return list;
+}
+
+std::vector<TrainingsMade> trainings_from(const Json& list) {
+    std::vector<TrainingsMade> trainings;
+    for (const Json& row : list) trainings.push_back({row.at("parameters"), row.at("steps"), row.at("runs")});
+    return trainings;
+}
+
+void write_record(const Experiment& experiment, const RunContext& context, const Result& result, const RunTime& time,
+                  const std::filesystem::path& folder) {
+    const std::string result_text = result_json(experiment, context, result);
+    const std::string data_text = data_csv(result);
+    const Json manifest = {{"experiment", experiment.name},
+                           {"version", program_version()},
+                           {"mode", name_of(context.size)},
+                           {"seed", context.seed},
+                           {"backend", context.backend},
+                           {"settings", settings_json(context.settings.values())},
+                           {"request", request_digest(experiment, context)},
+                           {"compiler", compiler_name()},
+                           {"flags", compiler_flags()},
+                           {"cpu", cpu_name()},
+                           {"cpu_features", cpu_features()},
+                           {"threads", hardware_threads()},
+                           {"finished", utc_now()},
+                           {"seconds", time.seconds},
+                           {"processor_seconds", time.processor_seconds},
+                           {"inputs", inputs_json(result)},
+                           {"results", {{"result.json", sha256_of(result_text)}, {"data.csv", sha256_of(data_text)}}},
+                           {"digest", result_digest(result_text, data_text)}};
+    write_file(folder / "result.json", result_text);
+    write_file(folder / "data.csv", data_text);
+    write_file(folder / "manifest.json", manifest.dump(2) + "\n");
+}
+
+}  // namespace ulp

@@ -1,0 +1,195 @@
+#include "experiments/framework/runner.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "engine/products/matmul.hpp"
+#include "experiments/framework/card_evidence.hpp"
+#include "experiments/framework/experiment_main.hpp"
+#include "experiments/framework/files.hpp"
+#include "experiments/framework/judgement.hpp"
+#include "experiments/framework/progress.hpp"
+#include "experiments/framework/single_run.hpp"
+#include "softfloat/errors.hpp"
+
+namespace ulp {
+namespace {
+
+/// Each --set, --mnist and --data must be known to one of the chosen experiments at least; it is applied to those that
+/// know it.
+Settings settings_for(const Experiment& experiment, const std::vector<const Experiment*>& chosen,
+                      const RunOptions& options) {
+    Settings settings(experiment.settings, options.size());
+    std::vector<std::string> assignments = options.assignments;
+    if (!options.mnist.empty()) assignments.push_back("mnist=" + options.mnist);
+    if (!options.text.empty()) assignments.push_back("text=" + options.text);
+    for (const std::string& assignment : assignments) {
+        const std::string key = assignment.substr(0, assignment.find('='));
+        const bool elsewhere = std::any_of(chosen.begin(), chosen.end(), [&](const Experiment* other) {
+            return other != &experiment && Settings(other->settings, RunSize::quick).knows(key);
+        });
+        if (settings.knows(key) || !elsewhere) settings.set(assignment);
+    }
+    return settings;
+}
+
+/// One backend that the program has, for those of the chosen experiments that take one. Throws UsageError where none
+/// does.
+void check_backend(const std::string& backend, const std::vector<const Experiment*>& chosen) {
+    if (backend.empty()) return;
+    make_backend(backend);  // throws for one that does not exist
+    const auto takes_none = [](const Experiment* experiment) { return !experiment->without_backend.empty(); };
+    if (!chosen.empty() && std::ranges::all_of(chosen, takes_none)) {
+        throw UsageError(fmt::format("{} takes no --unit: {}", chosen.front()->name, chosen.front()->without_backend));
+    }
+}
+
+bool has_own_settings(const Request& request) { return request.backend.empty() && request.settings.changed().empty(); }
+
+/// What to do about claims that failed in a run with the experiment's own settings.
+std::string remedy_by_register(const Request& request, std::span<const Claim> claims) {
+    const std::string& name = request.experiment->name;
+    const std::optional<Register> all = find_register(request.size);
+    const auto row_of = [&](const Claim& claim) { return std::ranges::find(all->claims, claim.id, &Claim::id); };
+    const auto is_known = [&](const Claim& claim) { return all && row_of(claim) != all->claims.end(); };
+    const auto fails_unexpectedly = [&](const Claim& claim) {
+        return claim.verdict == Verdict::failed && is_known(claim) && row_of(claim)->verdict != Verdict::failed;
+    };
+    if (std::ranges::none_of(claims, is_known)) {
+        return fmt::format("The register has no {} run of {}: what was claimed may not hold at this size.",
+                           name_of(request.size), name);
+    }
+    if (std::ranges::none_of(claims, fails_unexpectedly)) {
+        return fmt::format("It fails in the register of {} runs, too: what was claimed does not hold at this size.",
+                           name_of(request.size));
+    }
+    return fmt::format(
+        "Own settings, and a claim failed: another build or machine gave other bits. `ulplab run {} --force` tells "
+        "whether it stays; ./check.sh tells which arithmetic differs.",
+        name);
+}
+
+/// What to do about claims that failed.
+std::string remedy(const Request& request, std::span<const Claim> claims) {
+    std::vector<std::string> changed = request.settings.changed();
+    if (!request.backend.empty()) changed.push_back("backend=" + request.backend);
+    if (request.size == RunSize::smoke) changed.emplace_back("a run as short as can be (--smoke)");
+    if (!is_registered_case(request.seed, true)) changed.push_back(fmt::format("seed={}", request.seed));
+    if (changed.empty()) return remedy_by_register(request, claims);
+    return fmt::format("The claims are made for the experiment's own settings; here {}. `ulplab run {}` has its own.",
+                       fmt::join(changed, ", "), request.experiment->name);
+}
+
+/// Every claim, what to do about failed ones, and which products a card has computed.
+void print_all(const Request& request, const Finding& finding) {
+    print_claim_sentences(finding.claims);
+    if (!all_hold(finding.claims)) fmt::print("{}\n", remedy(request, finding.claims));
+    static const std::vector<CardEvidence> evidence = committed_card_evidence();
+    for (const UnitProducts& row : finding.products) {
+        fmt::print("{}\n", seen_on_card(evidence, request.experiment->name, row));
+    }
+}
+
+/// The sentence that answers the question, how many claims hold, and those that do not.
+void print_short(const Request& request, const Finding& finding) {
+    if (const auto claim = answering_claim(*request.experiment, finding.claims)) {
+        fmt::print("answer: {} Measured: {}.\n", claim->statement, claim->measured);
+    }
+    fmt::print("{}; --verbose prints all\n", verdict_counts(finding.claims));
+    print_unreproduced(finding.claims);
+    if (!all_hold(finding.claims)) fmt::print("{}\n", remedy(request, finding.claims));
+}
+
+void print_finding(const Request& request, const Finding& finding, const RunOptions& options) {
+    fmt::print("{}: {}\n", request.experiment->name, request.experiment->question);
+    options.verbose ? print_all(request, finding) : print_short(request, finding);
+    fmt::print("results: {}{}\n\n", (options.out / request.experiment->name).string(),
+               finding.skipped ? " (complete already, not run again; --force runs it)" : "");
+    std::fflush(stdout);
+}
+
+}  // namespace
+
+std::vector<const Experiment*> chosen_experiments(const std::vector<std::string>& names) {
+    std::vector<const Experiment*> chosen;
+    const auto add = [&](const Experiment& experiment) {
+        if (std::find(chosen.begin(), chosen.end(), &experiment) == chosen.end()) chosen.push_back(&experiment);
+    };
+    for (const std::string& name : names) {
+        if (name == "all") {
+            for (const Experiment& experiment : experiments()) add(experiment);
+        } else {
+            add(experiment_by_name(name));
+        }
+    }
+    return chosen;
+}
+
+void declare_run_options(OptionParser& app, RunOptions& options) {
+    app.add_option("--seed", options.seed, "seed of all random numbers").capture_default_str();
+    app.add_option("--out", options.out, "folder for the results").capture_default_str().type_name("DIR");
+    const DeclaredOption full = app.add_flag("--full", options.full, "the long version: more samples, more steps");
+    app.add_flag("!--quick", options.full, "the short version (default)").excludes(full);
+    app.add_flag("--smoke", options.smoke, "as short as can be: to compare bits, not to judge claims").excludes(full);
+    app.add_option("--set", options.assignments, "change a setting; may be repeated").type_name("KEY=VALUE").repeated();
+    app.add_option("--unit", options.backend,
+                   "matrix unit: soft:v100, soft:a100, soft:h100, soft:ieee, eigen ...; not for experiments "
+                   "whose products go through none")
+        .type_name("SPEC");
+    app.add_option("--mnist", options.mnist, "folder with the MNIST idx files, for experiments that train on digits")
+        .type_name("DIR");
+    app.add_option("--data", options.text, "text file, for experiments that train on text").type_name("FILE");
+    app.add_flag("--force", options.force, "run again what is complete in the output folder already");
+    app.add_flag("--verbose", options.verbose, "prints every claim, and which products a card has computed");
+    app.add_flag("--json", options.json, "prints the records as JSON");
+}
+
+ExitCode run_experiments(const std::vector<const Experiment*>& chosen, const RunOptions& options) {
+    std::vector<Request> requests;
+    for (const Experiment* experiment : chosen) {
+        requests.push_back({experiment, options.seed, options.size(),
+                            experiment->without_backend.empty() ? options.backend : "",
+                            settings_for(*experiment, chosen, options)});
+    }
+    check_backend(options.backend, chosen);
+    make_writable_folder(options.out);
+    Progress progress(requests.size());
+    auto records = nlohmann::ordered_json::array();
+    RegisterJudge judge;
+    bool good = true;
+    bool drawn = true;
+    for (const Request& request : requests) {
+        const std::string& name = request.experiment->name;
+        progress.next(name);
+        const Finding finding = run_single(request, options.out, name, {.force = options.force},
+                                           [&](double fraction) { progress.update(fraction); });
+        progress.clear();
+        if (!all_hold(finding.claims)) good = false;
+        if (!judge.agrees({name, request.size, request.seed, has_own_settings(request), finding.claims})) good = false;
+        drawn = drawn && !finding.undrawn;
+        if (!finding.note.empty()) fmt::print(stderr, "ulplab: {}\n", finding.note);
+        if (!options.json) {
+            print_finding(request, finding, options);
+        } else {
+            records.push_back(nlohmann::ordered_json::parse(finding.record));
+        }
+    }
+    if (options.json) fmt::print("{}\n", records.dump(2));
+    if (!good) return ExitCode::claim_failed;  // the result's own word comes before the drawing's
+    return drawn ? ExitCode::good : ExitCode::data;
+}
+
+int experiment_main(const Experiment& experiment, const std::vector<std::string>& arguments) {
+    return static_cast<int>(guarded([&] {
+        OptionParser app(experiment.title + ". " + experiment.question, experiment.name);
+        app.footer("Settings, for --set KEY=VALUE:\n" + describe(experiment.settings));
+        RunOptions options;
+        declare_run_options(app, options);
+        if (!app.parse(arguments)) return ExitCode::good;
+        return run_experiments({&experiment}, options);
+    }));
+}
+
+}  // namespace ulp

@@ -1,0 +1,16 @@
+// Compiled for sm_100a and sm_120a only.
+#include "gpu/untried/function_kernel.cuh"
+
+namespace ulp::gpu {
+namespace {
+
+ULPLAB_HARDWARE_FUNCTIONS_SM100(ULPLAB_DEFINE_FUNCTION)
+
+}  // namespace
+
+std::span<const FunctionLauncher> function_launchers_sm100() {
+    static constexpr FunctionLauncher table[] = {ULPLAB_HARDWARE_FUNCTIONS_SM100(ULPLAB_FUNCTION_LAUNCHER)};
+    return table;
+}
+
+}  // namespace ulp::gpu
