@@ -61,7 +61,7 @@ if [ "$arm" = yes ]; then
     # Without the judge of all codes, whose long double has 113 bits there, in software, which is slow under qemu.
     OMP_WAIT_POLICY=passive ctest --preset arm64 -L fast -R "^($(IFS='|'; echo "${programs[*]}")):" \
         -E "^functions:.* for every code of every named format up to 16 bits" -j "$(nproc)"
-    if ! diff <(build/release/bin/ulplab digests) <(qemu-aarch64 -L /usr/aarch64-linux-gnu build/arm64/bin/ulplab digests); then
+    if ! diff <(build/release/bin/ulplab dev digests) <(qemu-aarch64 -L /usr/aarch64-linux-gnu build/arm64/bin/ulplab dev digests); then
         echo "The training runs of build/release and build/arm64 differ." >&2
         exit 4
     fi

@@ -14,12 +14,12 @@ write() { cat >"$to/$1.part" && mv "$to/$1.part" "$to/$1"; }
 
 mkdir -p "$to/docs/reference"
 docs/hardware.sh | write docs/hardware.md
-"$ulplab" formats --format markdown | write docs/reference/formats.md
-"$ulplab" models --format markdown | write docs/reference/models.md
-"$ulplab" manual --format markdown | write docs/reference/commands.md
-"$ulplab" claims --register both --format markdown | write docs/reference/claims.md
-"$ulplab" trainings --format markdown | write docs/reference/trainings.md
-"$ulplab" list --format markdown >"$to/table.part"
+"$ulplab" dev page formats | write docs/reference/formats.md
+"$ulplab" dev page models | write docs/reference/models.md
+"$ulplab" dev page commands | write docs/reference/commands.md
+"$ulplab" dev page claims | write docs/reference/claims.md
+"$ulplab" dev page trainings | write docs/reference/trainings.md
+"$ulplab" dev page experiments >"$to/table.part"
 awk -v table="$to/table.part" '
     /^<!-- end of table -->/ { inside = 0 }
     !inside

@@ -179,12 +179,12 @@ fi
 # The kernels that no bulk run starts; a dry run calls the same without the sanitizer.
 sanitizer=(compute-sanitizer --error-exitcode 1)
 few=()
-[ "$dry" = no ] || { sanitizer=(); few=(--only cvt.rn.bf16.f32); }
+[ "$dry" = no ] || { sanitizer=(); few=(cvt.rn.bf16.f32); }
 if [ "$dry" = yes ] || command -v compute-sanitizer > /dev/null; then
-    step sanitizer_attention 90 ${sanitizer[@]+"${sanitizer[@]}"} "$ulplab" gpu attention --device "$device" --lengths 16 64
-    step sanitizer_functions 90 ${sanitizer[@]+"${sanitizer[@]}"} "$ulplab" gpu functions --device "$device" --ranges 1 \
+    step sanitizer_attention 90 ${sanitizer[@]+"${sanitizer[@]}"} "$ulplab" gpu attention --device "$device" --size 16 64
+    step sanitizer_functions 90 ${sanitizer[@]+"${sanitizer[@]}"} "$ulplab" gpu functions --device "$device" --count 1 \
         ${few[@]+"${few[@]}"}
-    step sanitizer_fma 90 ${sanitizer[@]+"${sanitizer[@]}"} "$ulplab" gpu fma --device "$device" --range 2 --pairs 2
+    step sanitizer_fma 90 ${sanitizer[@]+"${sanitizer[@]}"} "$ulplab" gpu fma --device "$device" --every 2 --count 2
 else
     echo "sanitizer                    left out: there is no compute-sanitizer" | tee -a "$summary"
 fi

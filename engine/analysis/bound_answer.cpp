@@ -45,7 +45,7 @@ void require_same_operands(const BoundQuestion& q, const BoundQuestion& other, b
     const bool same = m.a_format == o.a_format && m.b_format == o.b_format;
     if (same && (m.accumulator == o.accumulator || !has_c)) return;
     throw UsageError(
-        fmt::format("--against names a unit of {}, and --model one of {}: give one with the same operands{}", types(o),
+        fmt::format("--against names a unit of {}, and --unit one of {}: give one with the same operands{}", types(o),
                     types(m), has_c ? " and, beside C, the same accumulator" : ""));
 }
 
@@ -62,7 +62,7 @@ void settle_level(BoundQuestion& q, const std::string& unit, bool has_operands) 
     const bool looks = has_operand_bounds(q.model) && !q.ordered;
     if (q.level.empty()) q.level = has_operands && looks ? "running" : "apriori";
     if (q.level == "apriori") return;
-    if (!has_operands) throw UsageError("--level " + q.level + " looks at operands; give --a-file and --b-file");
+    if (!has_operands) throw UsageError("--level " + q.level + " looks at operands; give the files --a and --b");
     if (!looks) {
         throw UsageError("--level " + q.level + " is of one chain of instructions of a unit without fp64 operands; " +
                          unit + (q.ordered ? " in this order" : "") + " has --level apriori");

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <utility>
 
@@ -26,16 +27,16 @@ std::string operation_in(const std::string& label) {
     return name;
 }
 
-/// "with --override loss_scale=dynamic", as the user gave them.
+/// "with --set loss_scale=dynamic", as the user gave them.
 std::string overrides_text(const NetOptions& options) {
-    return options.overrides.empty() ? "" : fmt::format(" with --override {}", fmt::join(options.overrides, " "));
+    return options.overrides.empty() ? "" : fmt::format(" with --set {}", fmt::join(options.overrides, " "));
 }
 
 Level level_of(const NetOptions& options) {
     LevelProperties changed;
     for (const std::string& text : options.overrides) {
         const std::size_t equals = text.find('=');
-        if (equals == std::string::npos) throw UsageError("--override takes PROPERTY=VALUE, not '" + text + "'");
+        if (equals == std::string::npos) throw UsageError("--set takes PROPERTY=VALUE, not '" + text + "'");
         changed[text.substr(0, equals)] = text.substr(equals + 1);
     }
     return Level(options.level, changed);
@@ -74,7 +75,7 @@ FloatFormat kept_format(const char* option, const std::string& name) {
 
 Recipe recipe_of(const NetOptions& options) {
     if (options.level.empty() && !options.overrides.empty()) {
-        throw UsageError("--override changes a --level; name one, from O0 to O3");
+        throw UsageError("--set changes a --level; name one, from O0 to O3");
     }
     Recipe recipe = options.level.empty() ? recipe_by_name(options.recipe) : level_of(options).recipe();
     if (recipe.weights == formats::fp64) {
@@ -86,13 +87,25 @@ Recipe recipe_of(const NetOptions& options) {
     if (options.loss_scale) {
         require_scalable(recipe, fmt::format("--loss-scale {}", *options.loss_scale));
     } else if (!options.scaler.empty()) {
-        require_scalable(recipe, "--scaler " + options.scaler);
+        require_scalable(recipe, "--loss-scale " + options.scaler);
     } else if (!options.level.empty()) {
         require_scalable(recipe, fmt::format("--level {}{}", options.level, overrides_text(options)));
     }
     recipe = with_fp32_operations(with_low_operations(std::move(recipe), options.low), options.fp32);
     if (!options.statistics.empty()) recipe.statistics = kept_format("--statistics", options.statistics);
     return recipe;
+}
+
+void take_loss_scale(NetOptions& options, const std::string& text) {
+    options.loss_scale.reset();
+    options.scaler.clear();
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc() && end == text.data() + text.size()) {
+        options.loss_scale = value;
+    } else {
+        options.scaler = text;
+    }
 }
 
 void require_sensible(const NetOptions& options) {
@@ -156,7 +169,7 @@ std::vector<std::pair<std::string, std::string>> words_of(const NetOptions& o, c
     };
     const auto number = [](const std::optional<double>& value) { return value ? fmt::format("{}", *value) : ""; };
     add(o.level.empty() ? "--recipe" : "--level", o.level.empty() ? o.recipe : o.level);
-    for (const std::string& override : o.overrides) add("--override", override);
+    for (const std::string& override : o.overrides) add("--set", override);
     add("--fp32", fmt::format("{}", fmt::join(o.fp32, ",")));
     add("--low", fmt::format("{}", fmt::join(o.low, ",")));
     add("--unit", unit);
@@ -164,7 +177,7 @@ std::vector<std::pair<std::string, std::string>> words_of(const NetOptions& o, c
     add("--learning-rate", fmt::format("{}", o.learning_rate));
     add("--eps", number(o.eps));
     add("--loss-scale", number(o.loss_scale));
-    add("--scaler", o.scaler);
+    add("--loss-scale", o.scaler);
     add("--statistics", o.statistics);
     add("--init", o.init);
     add("--loss-reduction", o.reduction);

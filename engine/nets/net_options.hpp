@@ -34,6 +34,8 @@ struct NetOptions {
     std::uint64_t seed = 1;
 };
 
+/// The value of --loss-scale: a number, or the name of a rule; the last one given counts.
+void take_loss_scale(NetOptions& options, const std::string& text);
 /// Throws UsageError for steps, batches, scales, rates and --eps that make no sense.
 void require_sensible(const NetOptions& options);
 /// Of a name in the table, or of a file. Throws DataError that names the place.

@@ -196,6 +196,11 @@ std::unique_ptr<MatmulBackend> made(std::string_view spec) {
 
 std::unique_ptr<MatmulBackend> make_backend(std::string_view spec) {
     if (auto backend = made(spec)) return replacement ? replacement(std::move(backend)) : std::move(backend);
+    for (const NamedFormat& format : named_formats()) {
+        if (format.name != spec) continue;
+        throw std::invalid_argument(
+            fmt::format("{} is a number format, not what multiplies; `ulplab models` lists the units", spec));
+    }
     std::vector<std::string> names;
     for (const auto& row : backend_specs()) names.push_back(row.first);
     for (const auto& row : wrapper_specs()) names.push_back(row.first);

@@ -163,20 +163,31 @@ RunIdentity identity_of(const Trainer& trainer) {
         .rows();
 }
 
+namespace {
+
+/// Options are stored by the names that they had in 0.2.0.
+std::string_view shown(std::string_view stored) {
+    if (stored == "--backend") return "--unit";
+    if (stored == "--scaler") return "--loss-scale";
+    return stored;
+}
+
+}  // namespace
+
 std::optional<std::string> first_difference(const std::map<std::string, std::string>& made, const RunIdentity& here) {
     for (const auto& [name, value] : here) {
         const auto entry = made.find(name);
         if (entry == made.end())
-            return fmt::format("the checkpoint was made without {0}, this run has {0} {1}", name, value);
+            return fmt::format("the checkpoint was made without {0}, this run has {0} {1}", shown(name), value);
         if (entry->second != value) {
-            return fmt::format("the checkpoint was made with {0} {1}, this run has {0} {2}", name, entry->second,
+            return fmt::format("the checkpoint was made with {0} {1}, this run has {0} {2}", shown(name), entry->second,
                                value);
         }
     }
     for (const auto& [name, value] : made) {
         const auto known = std::ranges::find(here, name, &RunIdentity::value_type::first);
         if (known == here.end())
-            return fmt::format("the checkpoint was made with {0} {1}, this run has no {0}", name, value);
+            return fmt::format("the checkpoint was made with {0} {1}, this run has no {0}", shown(name), value);
     }
     return std::nullopt;
 }

@@ -1,4 +1,4 @@
-// `ulplab bench`: the speed of soft products beside Eigen's fp32 product of the same run, as a table.
+// `ulplab dev bench`: the speed of soft products beside Eigen's fp32 product of the same run, as a table.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct BenchOptions {
-    std::string json, program, markdown;
+    std::string report, program, out;
     std::string minimum_time = "0.5";
 };
 
@@ -83,10 +83,10 @@ nlohmann::json run_benchmarks(const BenchOptions& options) {
 }
 
 nlohmann::json report_of(const BenchOptions& options) {
-    if (options.json.empty()) return run_benchmarks(options);
-    nlohmann::json report = nlohmann::json::parse(read_file(options.json), nullptr, false);
+    if (options.report.empty()) return run_benchmarks(options);
+    nlohmann::json report = nlohmann::json::parse(read_file(options.report), nullptr, false);
     if (report.is_discarded() || !report.contains("benchmarks")) {
-        throw DataError(options.json + ": is no JSON report of a Google Benchmark program");
+        throw DataError(options.report + ": is no JSON report of a Google Benchmark program");
     }
     return report;
 }
@@ -118,14 +118,15 @@ std::string machine_line(const nlohmann::json& report) {
 }
 
 ExitCode bench(const BenchOptions& options) {
+    require_writable(options.out);
     const nlohmann::json report = report_of(options);
     const auto measurements = measurements_in(report);
     fmt::print("{}", table_of(measurements, false));
-    if (options.markdown.empty()) return ExitCode::good;
+    if (options.out.empty()) return ExitCode::good;
     replace_whole_file(
-        options.markdown,
+        options.out,
         fmt::format("# Speed of soft matrix products\n\n"
-                    "Written by `ulplab bench --markdown`; do not edit. Products (m * n * k) per second of one "
+                    "Written by `ulplab dev bench --out`; do not edit. Products (m * n * k) per second of one "
                     "core unless threads are named, with the share of Eigen's fp32 product of the same size in "
                     "the same run. `soft/<generation>/<input>_<output>/<size>` is the fast path with the widest "
                     "vector instructions, `soft/portable`, `soft/avx2`, `soft/avx512` those named, `soft/plain` "
@@ -136,10 +137,10 @@ ExitCode bench(const BenchOptions& options) {
 
 Action declare_bench(OptionParser& app) {
     const auto options = std::make_shared<BenchOptions>();
-    app.add_option("JSON", options->json, "report of bench_gemm (--benchmark_out); without one the program is run");
+    app.add_option("JSON", options->report, "report of bench_gemm (--benchmark_out); without one the program is run");
     app.add_option("--program", options->program, "the benchmark program, where it is not beside this one");
-    app.add_option("--min-time", options->minimum_time, "seconds for each benchmark").capture_default_str();
-    app.add_option("--markdown", options->markdown, "write the table to this file as well (docs/benchmarks.md)");
+    app.add_option("--seconds", options->minimum_time, "seconds for each benchmark").capture_default_str();
+    app.add_option("--out", options->out, "file for the table as Markdown (docs/benchmarks.md)");
     return [options] { return bench(*options); };
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <tuple>
+#include <vector>
 
 #include "engine/analysis/bound_answer.hpp"
 #include "engine/analysis/product_bound.hpp"
@@ -12,7 +13,8 @@
 #include "experiments/cli/command.hpp"
 #include "experiments/cli/matrix_files.hpp"
 #include "experiments/cli/model_keys.hpp"
-#include "experiments/cli/order_options.hpp"
+#include "experiments/cli/product_options.hpp"
+#include "experiments/framework/files.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/matrix_units/bound_operands.hpp"
 #include "softfloat/matrix_units/bounds.hpp"
@@ -22,10 +24,12 @@ namespace ulp {
 namespace {
 
 struct Options {
-    std::string model, policy, a, b, c, d, output, level, against = "exact", format = "console";
+    std::string unit, policy, a, b, c, d, out, level, against = "exact";
     std::optional<std::int64_t> k;
-    std::optional<double> max_a, max_b, max_c;
-    bool nonnegative = false, transpose_a = false, transpose_b = false, round = false;
+    std::vector<double> largest;  // magnitudes in A, B and C
+    bool nonnegative = false, json = false;
+    Transpositions transpose;
+    RoundingOptions rounding;
     OrderOptions order;
     std::optional<double> alpha, beta;
 };
@@ -35,7 +39,7 @@ BoundQuestion question_of(const Options& options, const std::string& key, bool a
     BoundQuestion q{bounded_model(row), options.order.order(), false, options.level};
     q.model = with_policy(row, q.model, options.policy);
     if (options.alpha || options.beta) {
-        const bool has_c = !options.c.empty() || options.max_c;
+        const bool has_c = !options.c.empty() || options.largest.size() > 2;
         q.order.epilogue = {options.alpha.value_or(1), options.beta.value_or(has_c ? 1 : 0)};
         const bool is_double = q.model.accumulator == formats::fp64;
         for (const double factor : {q.order.epilogue->alpha, q.order.epilogue->beta}) {
@@ -48,11 +52,12 @@ BoundQuestion question_of(const Options& options, const std::string& key, bool a
 }
 
 template <class Real>
-LoadedMatrix<Real> loaded(const std::string& path, const FloatFormat& format, bool round) {
+LoadedMatrix<Real> loaded(const std::string& path, const FloatFormat& format,
+                          const std::optional<OperandRounding>& rounding) {
     if constexpr (std::is_same_v<Real, double>) {
         return load_fp64_matrix(path);
     } else {
-        return load_matrix(path, format, round ? std::optional(OperandRounding{}) : std::nullopt);
+        return load_matrix(path, format, rounding);
     }
 }
 
@@ -64,22 +69,22 @@ void require_shape(const std::string& path, const LoadedMatrix<Real>& matrix, st
 
 template <class Real>
 BoundAnswer from_arrays(const Options& options, const BoundQuestion& q) {
-    const auto a_matrix = loaded<Real>(options.a, q.model.a_format, options.round);
-    const auto b_matrix = loaded<Real>(options.b, q.model.b_format, options.round);
-    BasicBoundedProduct<Real> product{view_of(a_matrix, options.transpose_a), view_of(b_matrix, options.transpose_b)};
+    const auto rounding = options.rounding.rounding();
+    const auto a_matrix = loaded<Real>(options.a, q.model.a_format, rounding);
+    const auto b_matrix = loaded<Real>(options.b, q.model.b_format, rounding);
+    BasicBoundedProduct<Real> product{view_of(a_matrix, options.transpose.a), view_of(b_matrix, options.transpose.b)};
     const auto& [m, k, n] = std::tuple(product.a.rows, product.a.cols, product.b.cols);
     if (k != product.b.rows) {
-        throw DataError(
-            fmt::format("A is {} x {} and B is {} x {}: the inner sizes differ (--transpose-a, --transpose-b?)", m, k,
-                        product.b.rows, n));
+        throw DataError(fmt::format("A is {} x {} and B is {} x {}: the inner sizes differ (--transpose a, b or a,b?)",
+                                    m, k, product.b.rows, n));
     }
     const bool reads_c = !options.c.empty() && (!q.order.epilogue || q.order.epilogue->beta != 0);
     std::optional<LoadedMatrix<Real>> c_matrix, d_matrix;
-    if (reads_c) c_matrix = loaded<Real>(options.c, q.model.accumulator, options.round);
-    if (!options.d.empty()) d_matrix = loaded<Real>(options.d, q.model.accumulator, false);
+    if (reads_c) c_matrix = loaded<Real>(options.c, q.model.accumulator, rounding);
+    if (!options.d.empty()) d_matrix = loaded<Real>(options.d, q.model.accumulator, std::nullopt);
     if (c_matrix) require_shape(options.c, *c_matrix, m, n);
     if (d_matrix) require_shape(options.d, *d_matrix, m, n);
-    if (d_matrix && q.order.epilogue) throw UsageError("--d-file is compared with products without --alpha and --beta");
+    if (d_matrix && q.order.epilogue) throw UsageError("--d is compared with products without --alpha and --beta");
     if (c_matrix) product.c = view_of(*c_matrix);
     if (d_matrix) product.d = view_of(*d_matrix);
     product.nonnegative = options.nonnegative;
@@ -89,25 +94,28 @@ BoundAnswer from_arrays(const Options& options, const BoundQuestion& q) {
     if (product.reference == BoundReference::unit) product.other = question_of(options, options.against, true);
     std::vector<double> bounds;
     BoundAnswer answer = bound_of_product(q, product, bounds);
-    if (!options.output.empty()) npy::write(options.output, npy::matrix("<f8", m, n, bounds));
+    if (!options.out.empty()) npy::write(options.out, npy::matrix("<f8", m, n, bounds));
     return answer;
 }
 
 BoundAnswer from_sizes(const Options& options, const BoundQuestion& q) {
-    for (const auto& [name, value] :
-         {std::pair{"--max-a", options.max_a}, {"--max-b", options.max_b}, {"--max-c", options.max_c}}) {
-        if (value && !(*value >= 0 && std::isfinite(*value))) {
-            throw UsageError(fmt::format("{} is {}; give a magnitude, 0 or more", name, *value));
-        }
+    const std::vector<double>& largest = options.largest;
+    if (largest.size() == 1 || largest.size() > 3) {
+        throw UsageError("--max takes the largest magnitudes in A and B, and in C where there is one: --max 8,0.5");
     }
-    return bound_of_sizes(q, {*options.k, options.max_a, options.max_b, options.max_c, options.nonnegative});
+    for (const double value : largest) {
+        if (value >= 0 && std::isfinite(value)) continue;
+        throw UsageError(fmt::format("--max has {}; give a magnitude, 0 or more", value));
+    }
+    const auto at = [&](std::size_t i) { return i < largest.size() ? std::optional(largest[i]) : std::nullopt; };
+    return bound_of_sizes(q, {*options.k, at(0), at(1), at(2), options.nonnegative});
 }
 
 std::string number(const std::optional<double>& x) { return x ? fmt::format("{:.4g}", *x) : "unknown"; }
 
 void print_console(const Options& options, const BoundAnswer& x) {
     const AprioriBound& b = x.apriori;
-    fmt::print("{}, k = {}: {} groups in a chain\n", options.model, x.k, b.groups);
+    fmt::print("{}, k = {}: {} groups in a chain\n", options.unit, x.k, b.groups);
     fmt::print("|D - s| <= gamma * S + eta, S = |c| + sum of |a b|\n");
     const double unit = static_cast<double>(x.k) * 0x1p-24;
     fmt::print("gamma      {:.4g}{}\n", b.gamma, x.k > 0 ? fmt::format(" = {:.3g} k 2^-24", b.gamma / unit) : "");
@@ -139,40 +147,41 @@ void print_console(const Options& options, const BoundAnswer& x) {
 
 ExitCode bound(const Options& options) {
     const bool arrays = !options.a.empty() || !options.b.empty();
-    if (arrays == options.k.has_value()) throw UsageError("give either -k or --a-file and --b-file");
-    if (arrays && (options.a.empty() || options.b.empty())) throw UsageError("give both --a-file and --b-file");
-    if (!arrays && (!options.c.empty() || !options.d.empty() || !options.output.empty())) {
-        throw UsageError("--c-file, --d-file and -o belong to --a-file and --b-file");
+    if (arrays == options.k.has_value()) throw UsageError("give either -k or the files --a and --b");
+    if (arrays && (options.a.empty() || options.b.empty())) throw UsageError("give both --a and --b");
+    if (!arrays && (!options.c.empty() || !options.d.empty() || !options.out.empty())) {
+        throw UsageError("--c, --d and --out belong to the files --a and --b");
     }
-    const BoundQuestion q = question_of(options, options.model, arrays);
+    require_writable(options.out);
+    const BoundQuestion q = question_of(options, options.unit, arrays);
     const bool is_double = q.model.accumulator == formats::fp64;
-    if (is_double && (options.round || !options.policy.empty())) {
-        throw UsageError(options.model + " takes fp64 operands as they are, without --round and --policy");
+    if (is_double && (options.rounding.given() || !options.policy.empty())) {
+        throw UsageError(options.unit + " takes fp64 operands as they are, without --rounding and --policy");
     }
     const BoundAnswer answer = !arrays     ? from_sizes(options, q)
                                : is_double ? from_arrays<double>(options, q)
                                            : from_arrays<float>(options, q);
-    options.format == "json" ? fmt::print("{}\n", json_of(options.model, answer)) : print_console(options, answer);
+    options.json ? fmt::print("{}\n", json_of(options.unit, answer)) : print_console(options, answer);
     return answer.violations.value_or(0) == 0 ? ExitCode::good : ExitCode::claim_failed;
 }
 
 Action declare(OptionParser& app) {
     const auto o = std::make_shared<Options>();
-    app.add_option("--model", o->model,
-                   fmt::format("row of the model table, such as sm_90:wgmma.fp16.fp32{}", or_unit_file))
-        .required();
+    app.add_option("--unit", o->unit,
+                   fmt::format("row of `ulplab models`, such as sm_90:wgmma.fp16.fp32{}", or_unit_file))
+        .required()
+        .type_name("KEY|FILE");
     app.add_option("-k", o->k, "length of the sums, for a bound whatever the operands are");
-    app.add_option("--max-a", o->max_a, "with -k: largest magnitude in A");
-    app.add_option("--max-b", o->max_b, "with -k: largest magnitude in B");
-    app.add_option("--max-c", o->max_c, "with -k: largest magnitude in C; default 0");
+    app.add_option("--max", o->largest, "with -k: largest magnitudes in A, B and, 0 otherwise, C, with commas")
+        .delimiter(',')
+        .type_name("A,B[,C]");
     app.add_flag("--nonnegative", o->nonnegative, "all numbers have one sign: the tolerance is relative");
-    app.add_option("--a-file", o->a, "A as .npy, m x k");
-    app.add_option("--b-file", o->b, "B as .npy, k x n");
-    app.add_option("--c-file", o->c, "C as .npy, m x n");
-    app.add_option("--d-file", o->d, "D of the real unit as .npy: exit code 1 if an element leaves its bound");
-    app.add_flag("--transpose-a", o->transpose_a, "A holds k x m");
-    app.add_flag("--transpose-b", o->transpose_b, "B holds n x k");
-    app.add_flag("--round", o->round, "round the operands to the input format first");
+    app.add_option("--a", o->a, "A as .npy, m x k");
+    app.add_option("--b", o->b, "B as .npy, k x n");
+    app.add_option("--c", o->c, "C as .npy, m x n");
+    app.add_option("--d", o->d, "D of the real unit as .npy: exit code 1 if an element leaves its bound");
+    o->transpose.declare(app);
+    o->rounding.declare(app, "the operands");
     app.add_option(
            "--level", o->level,
            "apriori: for all operands; magnitudes: for their magnitudes in this order; running: by the unit's own "
@@ -181,12 +190,12 @@ Action declare(OptionParser& app) {
     app.add_option("--against", o->against,
                    "what D is compared with in the tolerance: exact, fp64 (any order) or another row or file")
         .capture_default_str();
-    app.add_option("--policy", o->policy, "policy set used instead of the table's: A, B, C, D, E or H");
+    declare_policy(app, o->policy);
     o->order.declare(app);
     app.add_option("--alpha", o->alpha, "factor of the products' sum in an fp32 epilogue");
     app.add_option("--beta", o->beta, "factor of C in the epilogue");
-    app.add_option("-o,--output", o->output, "file for the bound of every element, .npy of float64");
-    app.add_option("--format", o->format, "console or json").one_of({"console", "json"});
+    app.add_option("--out", o->out, "file for the bound of every element, .npy of float64");
+    app.add_flag("--json", o->json, "prints JSON");
     return [o] { return bound(*o); };
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "experiments/cli/command.hpp"
+#include "experiments/cli/pages.hpp"
 #include "experiments/framework/card_evidence.hpp"
 #include "experiments/framework/claim_json.hpp"
 #include "experiments/framework/experiment.hpp"
@@ -22,8 +23,8 @@ namespace {
 
 struct ClaimsOptions {
     std::string out = "out";
-    std::string format = "console";
     std::string from;  // the name of a register
+    bool json = false;
 };
 
 /// Claims, and where they are of runs of two sizes, the size of the run of each.
@@ -81,7 +82,7 @@ std::string counts(const std::vector<Claim>& claims) {
     return line;
 }
 
-void print_markdown(const ShownClaims& shown) {
+std::string page_of(const ShownClaims& shown) {
     std::vector<std::string> header = {"claim", "source", "statement", "expected", "measured", "kind", "verdict"};
     std::vector<std::vector<std::string>> rows;
     for (const Claim& claim : shown.claims) {
@@ -97,18 +98,13 @@ void print_markdown(const ShownClaims& shown) {
         for (std::size_t i = 0; i < rows.size(); ++i) rows[i].push_back(shown.cards[i]);
     }
     const std::string text = shown.origin + counts(shown.claims) + "\n\n" + markdown_table(header, rows);
-    fmt::print("{}", generated_document("Claims", "ulplab claims --format markdown", text));
+    return generated_document("Claims", "ulplab dev page claims", text);
 }
 
-void print(const ShownClaims& shown, const std::string& format) {
-    if (format == "json") {
-        print_json(shown);
-    } else if (format == "markdown") {
-        print_markdown(shown);
-    } else {
-        print_claim_table(shown.claims);
-        fmt::print("{}\n", counts(shown.claims));
-    }
+void print(const ShownClaims& shown, bool json) {
+    if (json) return print_json(shown);
+    print_claim_table(shown.claims);
+    fmt::print("{}\n", counts(shown.claims));
 }
 
 std::string origin_of(const Register& all) {
@@ -141,25 +137,17 @@ ShownClaims registered_claims(const std::string& name) {
 }
 
 ExitCode show_claims(const ClaimsOptions& options) {
-    const bool writes_register = options.format == "register";
-    if (!options.from.empty() && !writes_register) {
-        print(registered_claims(options.from), options.format);
+    if (!options.from.empty()) {
+        print(registered_claims(options.from), options.json);
         return ExitCode::good;
     }
     const std::vector<StoredResult> results = read_results(options.out);
-    if (writes_register) {
-        const Register made = register_of(results);
-        fmt::print(
-            "{}",
-            register_json(options.from.empty() ? made : merged(read_register(run_size_by_name(options.from)), made)));
-        return ExitCode::good;
-    }
     ShownClaims shown;
     for (const StoredResult& result : results) {
         shown.claims.insert(shown.claims.end(), result.claims.begin(), result.claims.end());
         add_cards(shown, result.experiment, result.products);
     }
-    print(shown, options.format);
+    print(shown, options.json);
     RegisterJudge judge;
     bool good = all_hold(shown.claims);
     for (const StoredResult& result : results) {
@@ -172,16 +160,17 @@ ExitCode show_claims(const ClaimsOptions& options) {
 Action declare_claims(OptionParser& app) {
     const auto options = std::make_shared<ClaimsOptions>();
     app.add_option("--out", options->out, "folder of the results").capture_default_str().type_name("DIR");
-    app.add_option("--format", options->format, "console, json, markdown or register")
-        .one_of({"console", "json", "markdown", "register"});
     app.add_option("--register", options->from,
                    "the committed register of these runs in the place of results; both: full runs where there are "
-                   "some; with --format register the results' rows in the place of the register's")
+                   "some")
         .one_of({"quick", "full", "both"});
+    app.add_flag("--json", options->json, "prints JSON");
     return [options] { return show_claims(*options); };
 }
 
 }  // namespace
+
+std::string claims_page() { return page_of(registered_claims("both")); }
 
 Command claims_command() { return {"claims", "the claims that were judged, with their verdicts", declare_claims}; }
 

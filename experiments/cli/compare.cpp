@@ -1,14 +1,18 @@
-// `ulplab compare A B`: where two training runs diverge.
+// `ulplab compare A B`: where two trainings, traces of them or dumps of tensors differ.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <exception>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 
-#include "engine/training/trace_file.hpp"
+#include "engine/training/trace.hpp"
 #include "experiments/cli/command.hpp"
+#include "experiments/cli/dump_comparison.hpp"
 #include "experiments/cli/training_difference.hpp"
 #include "softfloat/errors.hpp"
 
@@ -16,7 +20,8 @@ namespace ulp {
 namespace {
 
 struct CompareOptions : NetOptions {
-    std::string a, b;
+    std::string a, b, page;
+    bool json = false;
 };
 
 constexpr const char* unit_option = "--unit";
@@ -90,17 +95,35 @@ std::string closer_look(const TraceFile& a, const TraceFile& b, const CompareOpt
                               : "trained again here: " + difference + "\n";
 }
 
+/// Prints what differs, if anything; `closer` is more about it, asked for only then.
+ExitCode report_difference(const CompareOptions& options, const std::string& of, std::string difference,
+                           const std::string& equal, const std::function<std::string()>& closer) {
+    if (options.json) {
+        nlohmann::ordered_json json{{"a", options.a}, {"b", options.b}, {"difference", nullptr}};
+        if (!difference.empty()) json["difference"] = difference;
+        if (const std::string more = difference.empty() ? "" : closer(); !more.empty()) json["closer"] = more;
+        fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    } else {
+        fmt::print("{}: {}\n", of, difference.empty() ? equal : difference);
+        std::fflush(stdout);
+        if (!difference.empty()) fmt::print("{}", closer());
+    }
+    return difference.empty() ? ExitCode::good : ExitCode::bits_differ;
+}
+
 ExitCode compare_traces(const CompareOptions& options) {
     const TraceFile a = read_trace(options.a);
     const TraceFile b = read_trace(options.b);
-    const auto difference = first_difference(a.trace, b.trace);
-    fmt::print("{} and {}: {}\n", named(options.a, a), named(options.b, b),
-               difference ? *difference : fmt::format("equal in all {} steps", a.trace.steps.size()));
-    if (!difference) return ExitCode::good;
-    std::fflush(stdout);
-    if (const auto step = first_different_step(a.trace, b.trace))
-        fmt::print("{}", closer_look(a, b, options, *step + 1));
-    return ExitCode::bits_differ;
+    return report_difference(options, fmt::format("{} and {}", named(options.a, a), named(options.b, b)),
+                             first_difference(a.trace, b.trace).value_or(""),
+                             fmt::format("equal in all {} steps", a.trace.steps.size()), [&] {
+                                 const auto step = first_different_step(a.trace, b.trace);
+                                 try {
+                                     return step ? closer_look(a, b, options, *step + 1) : "";
+                                 } catch (const std::exception& error) {  // a file of the training is gone
+                                     return fmt::format("not trained again: {}\n", error.what());
+                                 }
+                             });
 }
 
 ExitCode compare_units(const CompareOptions& options) {
@@ -110,40 +133,59 @@ ExitCode compare_units(const CompareOptions& options) {
         own.backend = unit;
         return make_backend(backend_for(own, recipe_of(own)));
     };
-    const std::string difference = first_training_difference(opened(options.a), opened(options.b), options);
-    if (!difference.empty()) {
-        fmt::print("{} and {}: {}\n", options.a, options.b, difference);
-        return ExitCode::bits_differ;
-    }
-    fmt::print("{} and {}: equal in all {} steps, every product, every parameter\n", options.a, options.b,
-               options.steps);
-    return ExitCode::good;
+    return report_difference(options, fmt::format("{} and {}", options.a, options.b),
+                             first_training_difference(opened(options.a), opened(options.b), options),
+                             fmt::format("equal in all {} steps, every product, every parameter", options.steps),
+                             [] { return ""; });
+}
+
+enum class Compared { traces, tensors, units };
+
+Compared kind_of(const std::string& name) {
+    namespace fs = std::filesystem;
+    if (fs::is_regular_file(name) && is_trace(name)) return Compared::traces;
+    if (name.ends_with(".trace") || name.ends_with(".csv")) return Compared::traces;
+    const bool is_pattern = name.find_first_of("*?") != std::string::npos;
+    const bool is_path = name.find('/') != std::string::npos && name.find(':') == std::string::npos;
+    const bool is_tensor_file = name.ends_with(".npy") || name.ends_with(".npz") || name.ends_with(".safetensors");
+    return fs::exists(name) || is_pattern || is_path || is_tensor_file ? Compared::tensors : Compared::units;
 }
 
 ExitCode compare(const CompareOptions& options) {
-    const bool file_a = std::filesystem::exists(options.a);
-    const bool file_b = std::filesystem::exists(options.b);
-    if (file_a && file_b) return compare_traces(options);
-    const auto looks_like_file = [](const std::string& text) {
-        return text.find('/') != std::string::npos || text.ends_with(".trace") || text.ends_with(".csv");
-    };
-    for (const std::string& name : {options.a, options.b}) {
-        if (looks_like_file(name) && !std::filesystem::exists(name)) {
-            throw DataError(fmt::format("there is no trace {}; make one with `ulplab train --trace`", name));
-        }
+    const Compared kind = kind_of(options.a);
+    if (kind != kind_of(options.b)) {
+        const auto of = [](const std::string& name) {
+            constexpr const char* words[] = {"a trace", "tensors", "a unit"};
+            return fmt::format("{} is {}", name, words[static_cast<int>(kind_of(name))]);
+        };
+        throw UsageError(fmt::format("{}, and {}; give two traces, two dumps of tensors or two units", of(options.a),
+                                     of(options.b)));
     }
-    if (file_a || file_b) throw UsageError("give two traces or two units, not one of each");
-    return compare_units(options);
+    if (kind == Compared::tensors) return compare_dumps(options.a, options.b, options.json, options.page);
+    if (!options.page.empty()) throw UsageError("--page shows how two dumps of tensors come apart; leave it out");
+    if (kind == Compared::units) return compare_units(options);
+    for (const std::string& name : {options.a, options.b}) {
+        if (std::filesystem::exists(name)) continue;
+        throw DataError(fmt::format("there is no trace {}; make one with `ulplab train --trace`", name));
+    }
+    return compare_traces(options);
 }
 
 Action declare_compare(OptionParser& app) {
     const auto options = std::make_shared<CompareOptions>();
-    app.add_option("A", options->a, "a trace (ulplab train --trace), or a unit: cuda:mma, soft:h100, ...").required();
-    app.add_option("B", options->b, "another").required();
+    app.add_option("A", options->a,
+                   "a trace (ulplab train --trace), tensors (.npy, .npz, .safetensors, a folder of them or a pattern), "
+                   "or a unit: cuda:mma, soft:h100, ...")
+        .required();
+    app.add_option("B", options->b, "another of the same kind").required();
+    app.add_flag("--json", options->json, "print JSON");
+    app.add_option("--page", options->page, "tensors: file for one HTML page of how they come apart over the steps");
     declare_net(app, *options);
     declare_arithmetic(app, *options);
     app.footer(
-        "Two traces: names the first step and tensor that differ; where "
+        "Two dumps of tensors: compares bits tensor by tensor, and over the steps in the files' names. Two traces: "
+        "names "
+        "the first step and tensor that differ; where "
         "both are of software and of the same settings, "
         "trains both again up to that step and names the product and "
         "element too. Two units: trains on both in step "
@@ -156,6 +198,8 @@ Action declare_compare(OptionParser& app) {
 
 }  // namespace
 
-Command compare_command() { return {"compare", "find where two training runs diverge", declare_compare}; }
+Command compare_command() {
+    return {"compare", "find where two trainings, traces or dumps of tensors differ", declare_compare};
+}
 
 }  // namespace ulp

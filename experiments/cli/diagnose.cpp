@@ -28,7 +28,7 @@ struct DiagnoseOptions : SearchOptions {
     std::string target = "fp16";
     double carried = 1;  // loss scale of the files
     std::string page;
-    std::string output = "console";
+    bool json = false;
 };
 
 /// Throws UsageError for what is no power of two.
@@ -163,12 +163,13 @@ nlohmann::ordered_json diagnosis_json(const std::vector<TensorFinding>& findings
 ExitCode diagnose(const DiagnoseOptions& options) {
     const int carried = exponent_of(options.carried);
     require_search(options);
+    require_writable(options.page);
     const Inspection inspection =
         inspect_tensors({options.files, {"fp16", "bf16", "e4m3", "e5m2", "mxfp8"}, options.target});
     const std::vector<TensorFinding> findings = findings_of(inspection, carried);
     std::optional<NetDiagnosis> net;
     if (!options.net.empty()) net = diagnose_net(options, inspection, carried);
-    if (options.output == "json") {
+    if (options.json) {
         fmt::print("{}\n",
                    diagnosis_json(findings, net).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     } else {
@@ -195,9 +196,7 @@ Action declare_diagnose(OptionParser& app) {
         .capture_default_str();
     declare_search(app, *o);
     app.add_option("--page", o->page, "file for one HTML page with the findings and the histograms");
-    app.add_option("--output", o->output, "form of the output: console or json")
-        .one_of({"console", "json"})
-        .capture_default_str();
+    app.add_flag("--json", o->json, "prints JSON");
     return [o] { return searched([&] { return diagnose(*o); }); };
 }
 

@@ -11,6 +11,7 @@
 #include "experiments/cli/fitted_unit.hpp"
 #include "experiments/cli/model_keys.hpp"
 #include "experiments/cli/probe_table.hpp"
+#include "experiments/cli/product_options.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/lab/block_scaled_discovery.hpp"
@@ -37,7 +38,6 @@ struct DiscoverOptions {
     bool fit = false;
     std::string against, out;
     bool table = false;
-    std::string architecture = "sm_90";
 };
 
 /// A backend of the trainer as a black box of one dot product.
@@ -310,29 +310,39 @@ ExitCode discover_unit(const DiscoverOptions& options) {
     return std::visit([&](const auto& model) { return discover_model(options, model); }, row.model);
 }
 
+/// Whether the name is that of something to be asked, and not of a GPU whose models are listed.
+bool is_asked(const std::string& unit) {
+    const auto specs = backend_specs();
+    const bool backend = std::ranges::any_of(specs, [&](const auto& spec) { return spec.first == unit; });
+    return backend || unit == "cuda" || unit.find_first_of(":(") != std::string::npos || is_unit_file(unit);
+}
+
 ExitCode discover_table(const DiscoverOptions& options) {
+    check_length(options);
+    if (!is_asked(options.unit)) {
+        const std::string gpu = options.unit.empty() ? "sm_90" : options.unit;
+        return print_probe_table({gpu, "", options.input, options.output, options.k, {}, options.out});
+    }
     const auto open = [&] {
         const bool is_file = is_unit_file(options.unit) && options.unit.find(':') == std::string::npos;
         if (!is_file && unit_or_null(options.unit) == nullptr) return dot_unit_named(options);
         const FloatFormat input = format_by_name(options.input);
         return open_unit(options.unit, input, input, format_by_name(options.output), options.k);
     };
-    return print_probe_table(
-        {options.architecture, options.unit, options.input, options.output, options.k, open, options.out});
+    return print_probe_table({"", options.unit, options.input, options.output, options.k, open, options.out});
 }
 
 Action declare_discover(OptionParser& app) {
     const auto options = std::make_shared<DiscoverOptions>();
     app.add_option(
-        "--unit", options->unit,
-        "what to ask: a backend (soft:h100, eigen, soft:ieee), a row of the model table "
-        "(sm_90:wgmma.fp16.fp32), the description of one (FILE.json), a unit of this processor (x86:vdpbf16ps, "
-        "x86:tdpbf16ps), or a black box: " +
-            std::string(black_box_forms));
-    app.add_option("--input", options->input, "format of A and B, for backends and black boxes").capture_default_str();
-    app.add_option("--output", options->output,
-                   "format of C and D, for backends and black boxes; s32 for integer ones, whose operands are bytes")
-        .capture_default_str();
+           "--unit", options->unit,
+           "what to ask: a backend (soft:h100, eigen, soft:ieee), a row of the model table "
+           "(sm_90:wgmma.fp16.fp32), the description of one (FILE.json), a unit of this processor (x86:vdpbf16ps, "
+           "x86:tdpbf16ps), or a black box: " +
+               std::string(black_box_forms) +
+               "; with --table also a GPU, generation or architecture: H100, Ampere, sm_100")
+        .type_name("SPEC|KEY|FILE|GPU");
+    declare_unit_formats(app, options->input, options->output);
     app.add_option("-k", options->k, "length of the dot product, for backends and black boxes").capture_default_str();
     app.add_option("--blocks", options->blocks,
                    "number of random dot products on which each matching floating-point row is checked; 0 for none")
@@ -350,9 +360,6 @@ Action declare_discover(OptionParser& app) {
         "print what hypotheses and models predict for the inputs that decide between them; with --unit, what it "
         "answers and which hypotheses that supports, where cuda (or software:sm_90) asks all instructions of "
         "the card, and ends with exit code 4 where an answer is not its row's");
-    app.add_option("--gpu", options->architecture,
-                   "with --table: GPU, generation or architecture: H100, Ampere, sm_100")
-        .capture_default_str();
     return [options] { return options->table ? discover_table(*options) : discover_unit(*options); };
 }
 

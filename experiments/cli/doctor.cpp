@@ -3,6 +3,9 @@
 
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
 
 #include "experiments/cli/command.hpp"
 #include "experiments/framework/card_evidence.hpp"
@@ -56,26 +59,39 @@ std::string waiting_for_cards(const std::string& out) {
     return text.empty() ? "nothing" : text + " (`ulplab gpu experiments` on such a card)";
 }
 
-ExitCode doctor(const std::string& out) {
-    const auto line = [](const char* what, const std::string& value) { fmt::print("{:<10} {}\n", what, value); };
-    line("ulplab", program_version());
-    line("compiler", fmt::format("{} {}", compiler_name(), compiler_flags()));
-    line("processor", fmt::format("{}, {} threads", cpu_name(), hardware_threads()));
-    line("features", fmt::format("{}", fmt::join(cpu_features(), " ")));
-    line("packages", packages());
-    line("gnuplot", answer({"gnuplot", "--version"}, "none: no figures; apt-get install gnuplot-nox"));
-    line("nvcc", answer({"nvcc", "--version"}, "none: no CUDA backend; the soft: models do the same arithmetic"));
-    line("GPU", answer({"nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"}, "none found"));
+ExitCode doctor(const std::string& out, bool json) {
     make_writable_folder(out);
-    line("output", fmt::format("{} is writable", out));
-    line("waits for", waiting_for_cards(out));
+    const std::vector<std::pair<std::string, std::string>> found = {
+        {"ulplab", program_version()},
+        {"compiler", fmt::format("{} {}", compiler_name(), compiler_flags())},
+        {"processor", fmt::format("{}, {} threads", cpu_name(), hardware_threads())},
+        {"features", fmt::format("{}", fmt::join(cpu_features(), " "))},
+        {"packages", packages()},
+        {"gnuplot", answer({"gnuplot", "--version"}, "none: no figures; apt-get install gnuplot-nox")},
+        {"nvcc", answer({"nvcc", "--version"}, "none: no CUDA backend; the soft: models do the same arithmetic")},
+        {"GPU", answer({"nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"}, "none found")},
+        {"output", fmt::format("{} is writable", out)},
+        {"waits for", waiting_for_cards(out)}};
+    if (json) {
+        nlohmann::ordered_json object;
+        for (const auto& [what, value] : found) object[what] = value;
+        fmt::print("{}\n", object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+        return ExitCode::good;
+    }
+    for (const auto& [what, value] : found) fmt::print("{:<10} {}\n", what, value);
     return ExitCode::good;
 }
 
+struct DoctorOptions {
+    std::string out = "out";
+    bool json = false;
+};
+
 Action declare_doctor(OptionParser& app) {
-    const auto out = std::make_shared<std::string>("out");
-    app.add_option("--out", *out, "output folder to try").capture_default_str().type_name("DIR");
-    return [out] { return doctor(*out); };
+    const auto options = std::make_shared<DoctorOptions>();
+    app.add_option("--out", options->out, "output folder to try").capture_default_str().type_name("DIR");
+    app.add_flag("--json", options->json, "prints JSON");
+    return [options] { return doctor(options->out, options->json); };
 }
 
 }  // namespace

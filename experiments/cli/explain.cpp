@@ -1,13 +1,16 @@
-// `ulplab explain --model KEY`: one dot product of a matrix unit, step by step, beside other orders and other units; or
+// `ulplab explain --unit KEY`: one dot product of a matrix unit, step by step, beside other orders and other units; or
 // which unit, order, epilogue and output format gave a whole product.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 #include <functional>
 #include <limits>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
+#include <sstream>
+#include <utility>
 
 #include "engine/analysis/dot_candidates.hpp"
 #include "engine/analysis/dot_explanation.hpp"
@@ -17,6 +20,8 @@
 #include "experiments/cli/explain_options.hpp"
 #include "experiments/cli/matrix_files.hpp"
 #include "experiments/cli/model_keys.hpp"
+#include "experiments/cli/product_options.hpp"
+#include "experiments/framework/files.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
@@ -28,7 +33,8 @@ namespace ulp {
 namespace {
 
 /// A value or, after a '#', a storage word in hexadecimal.
-std::uint64_t code_of(const FloatFormat& format, const std::string& text, bool round, const std::string& what,
+std::uint64_t code_of(const FloatFormat& format, const std::string& text,
+                      const std::optional<OperandRounding>& rounding, const std::string& what,
                       std::string_view remedy = remedy_of_operands) {
     if (text.starts_with('#')) {
         std::size_t used = 0;
@@ -45,9 +51,10 @@ std::uint64_t code_of(const FloatFormat& format, const std::string& text, bool r
         }
         return word;
     }
-    Context context;
+    Context context{.rounding = rounding.value_or(OperandRounding{}).rounding,
+                    .saturate = rounding.value_or(OperandRounding{}).saturate};
     const std::uint64_t code = parse_bits(format, text, context);
-    if (!round && (context.flags & (flag::inexact | flag::overflow)) != 0) {
+    if (!rounding && (context.flags & (flag::inexact | flag::overflow)) != 0) {
         throw UsageError(fmt::format("{}: {} is not a value of {}; {}", what, text, name_of(format), remedy));
     }
     return code;
@@ -85,7 +92,7 @@ FileDot<Number> dot_from_files(const ExplainOptions& options, const Load& load) 
     const std::int64_t j = options.column.value_or(0);
     std::optional<std::pair<std::int64_t, std::int64_t>> shape;  // of C and D
     if (!options.a_file.empty() || !options.b_file.empty()) {
-        if (options.a_file.empty() || options.b_file.empty()) throw UsageError("give both --a-file and --b-file");
+        if (options.a_file.empty() || options.b_file.empty()) throw UsageError("give both --a and --b as files");
         const LoadedMatrix<Number> a = load(options.a_file, Role::a);
         const LoadedMatrix<Number> b = load(options.b_file, Role::b);
         if (a.cols != b.rows) {
@@ -120,11 +127,12 @@ struct AskedDot {
 };
 
 template <class Code>
-LoadedMatrix<NumberOf<Code>> load_floats(const std::string& path, const FloatFormat& format, bool round) {
+LoadedMatrix<NumberOf<Code>> load_floats(const std::string& path, const FloatFormat& format,
+                                         const std::optional<OperandRounding>& rounding) {
     if constexpr (std::is_same_v<Code, std::uint64_t>) {
         return load_fp64_matrix(path);
     } else {
-        return load_matrix(path, format, round ? std::optional(OperandRounding{}) : std::nullopt);
+        return load_matrix(path, format, rounding);
     }
 }
 
@@ -132,13 +140,13 @@ template <class Code>
 AskedDot<BasicDotOperands<Code>, Code> floats_asked(const ExplainOptions& options, const TensorCoreModel& model) {
     using Number = NumberOf<Code>;
     const FloatFormat& accumulator = model.accumulator;
+    const std::optional<OperandRounding> rounding = options.rounding.rounding();
     const FileDot<Number> dot = dot_from_files<Number>(options, [&](const std::string& path, Role role) {
         const FloatFormat& format = role == Role::a ? model.a_format : role == Role::b ? model.b_format : accumulator;
-        return load_floats<Code>(path, format, options.round && role != Role::d);
+        return load_floats<Code>(path, format, role == Role::d ? std::nullopt : rounding);
     });
-    const auto code = [&](const FloatFormat& format, const std::string& text, bool round, const std::string& what) {
-        return static_cast<Code>(code_of(format, text, round, what));
-    };
+    const auto code = [&](const FloatFormat& format, const std::string& text, const std::optional<OperandRounding>& how,
+                          const std::string& what) { return static_cast<Code>(code_of(format, text, how, what)); };
     AskedDot<BasicDotOperands<Code>, Code> asked;
     BasicDotOperands<Code>& operands = asked.operands;
     for (std::size_t k = 0; k < dot.a.size(); ++k) {
@@ -148,13 +156,13 @@ AskedDot<BasicDotOperands<Code>, Code> floats_asked(const ExplainOptions& option
     if (options.a_file.empty() && options.b_file.empty()) {
         require_values(options);
         for (std::size_t k = 0; k < options.a.size(); ++k) {
-            operands.a.push_back(code(model.a_format, options.a[k], options.round, fmt::format("a[{}]", k)));
-            operands.b.push_back(code(model.b_format, options.b[k], options.round, fmt::format("b[{}]", k)));
+            operands.a.push_back(code(model.a_format, options.a[k], rounding, fmt::format("a[{}]", k)));
+            operands.b.push_back(code(model.b_format, options.b[k], rounding, fmt::format("b[{}]", k)));
         }
     }
-    operands.c = dot.c ? code_of(accumulator, *dot.c) : code(accumulator, options.c, options.round, "c");
+    operands.c = dot.c ? code_of(accumulator, *dot.c) : code(accumulator, options.c, rounding, "c");
     if (dot.d) asked.given = code_of(accumulator, *dot.d);
-    if (!options.result.empty()) asked.given = code(accumulator, options.result, true, "--result");
+    if (!options.d.empty()) asked.given = code(accumulator, options.d, OperandRounding{}, "--d");
     return asked;
 }
 
@@ -164,20 +172,29 @@ ResultText text_in(const FloatFormat& format) {
     return [format](std::uint64_t code) { return std::pair(to_hex_bits(format, code), to_decimal(format, code)); };
 }
 
-void print_candidates(const ResultText& text_of, const std::vector<DotCandidate>& candidates,
-                      const std::optional<std::uint64_t>& given) {
-    const std::size_t digits = text_of(0).first.size() > 8 ? 16 : 10;
+/// What is known of one dot product.
+struct DotReport {
+    std::string steps;  // how the unit computes it
+    std::string exact;  // without rounding; empty where the unit's result is exact
+    ResultText text_of;
+    std::vector<DotCandidate> candidates;  // the unit's own way first
+    std::optional<std::uint64_t> given;    // the real unit's result
+};
+
+void print_candidates(const DotReport& report) {
+    const std::size_t digits = report.text_of(0).first.size() > 8 ? 16 : 10;
     fmt::print("\n{:<52} {:>{}} {:>16} {:>10}\n", "way", "bits", digits, "value", "error/ulp");
     std::vector<std::string> explaining;
-    for (const DotCandidate& candidate : candidates) {
-        const bool equal = given && candidate.result == *given;
-        const auto [bits, value] = text_of(candidate.result);
+    for (const DotCandidate& candidate : report.candidates) {
+        const bool equal = report.given && candidate.result == *report.given;
+        const auto [bits, value] = report.text_of(candidate.result);
         fmt::print("{:<52} {:>{}} {:>16} {:>10.3f}{}\n", candidate.name, bits, digits, value, candidate.error_in_ulps,
                    equal ? "  = the given result" : "");
         if (equal) explaining.push_back(candidate.name);
     }
-    if (!given) return;
-    fmt::print("\ngiven result {} ({})\n", text_of(*given).first, text_of(*given).second);
+    if (!report.given) return;
+    const auto [bits, value] = report.text_of(*report.given);
+    fmt::print("\ngiven result {} ({})\n", bits, value);
     if (explaining.empty()) {
         fmt::print("none of the computations above gives this result\n");
         return;
@@ -186,23 +203,51 @@ void print_candidates(const ResultText& text_of, const std::vector<DotCandidate>
     for (const std::string& name : explaining) fmt::print("  {}\n", name);
 }
 
+void print_report(const DotReport& report) {
+    fmt::print("{}", report.steps);
+    if (!report.exact.empty()) fmt::print("exact  {}\n", report.exact);
+    print_candidates(report);
+}
+
+/// The steps as lines, then every way with its result.
+nlohmann::ordered_json json_of(const UnitRow& row, const DotReport& report) {
+    const auto number = [&](std::uint64_t code) {
+        const auto [bits, value] = report.text_of(code);
+        return nlohmann::ordered_json{{"bits", bits}, {"value", value}};
+    };
+    nlohmann::ordered_json json{{"unit", row.key()}, {"steps", nlohmann::ordered_json::array()}};
+    std::istringstream steps(report.steps);
+    for (std::string line; std::getline(steps, line);) json["steps"].push_back(line);
+    if (!report.exact.empty()) json["exact"] = report.exact;
+    if (report.given) json["given"] = number(*report.given);
+    json["candidates"] = nlohmann::ordered_json::array();
+    for (const DotCandidate& candidate : report.candidates) {
+        nlohmann::ordered_json each{{"name", candidate.name}};
+        each.update(number(candidate.result));
+        each["error_in_ulps"] = candidate.error_in_ulps;
+        if (report.given) each["equals_given"] = candidate.result == *report.given;
+        json["candidates"].push_back(each);
+    }
+    return json;
+}
+
 void require_no_policy(const ExplainOptions& options, const std::string& key) {
     if (!options.policy.empty()) throw UsageError(key + " has no --policy");
 }
 
-void explain_model(const ExplainOptions& options, const UnitRow& row, TensorCoreModel model) {
-    const auto print = [&](const std::string& steps, const auto& asked) {
-        fmt::print("{}exact  {}\n", steps, exact_dot_text(model, asked.operands));
-        print_candidates(text_in(model.accumulator), dot_candidates(row.key(), model, asked.operands), asked.given);
+DotReport explain_model(const ExplainOptions& options, const UnitRow& row, TensorCoreModel model) {
+    const auto report = [&](const std::string& steps, const auto& asked) -> DotReport {
+        return {steps, exact_dot_text(model, asked.operands), text_in(model.accumulator),
+                dot_candidates(row.key(), model, asked.operands), asked.given};
     };
     if (model.accumulator == formats::fp64) {
         require_no_policy(options, row.key());
         const auto asked = floats_asked<std::uint64_t>(options, model);
-        return print(explain_fp64(model, asked.operands), asked);
+        return report(explain_fp64(model, asked.operands), asked);
     }
     model = with_policy(row, model, options.policy);
     const auto asked = floats_asked<std::uint32_t>(options, model);
-    print(explain_dot(model, asked.operands), asked);
+    return report(explain_dot(model, asked.operands), asked);
 }
 
 std::int32_t integer_of(const std::string& text, const IntegerRange& range, const std::string& what) {
@@ -233,12 +278,12 @@ AskedDot<IntegerOperands, std::int32_t> integers_asked(const ExplainOptions& opt
         }
     }
     asked.operands.c = dot.c ? *dot.c : integer_of(options.c, all, "c");
-    if (!options.result.empty()) asked.given = integer_of(options.result, all, "--result");
+    if (!options.d.empty()) asked.given = integer_of(options.d, all, "--d");
     return asked;
 }
 
-void explain_model(const ExplainOptions& options, const UnitRow& row, const IntegerModel& model) {
-    if (options.round) throw UsageError(row.key() + " takes its operands as they are, without --round");
+DotReport explain_model(const ExplainOptions& options, const UnitRow& row, const IntegerModel& model) {
+    if (options.rounding.given()) throw UsageError(row.key() + " takes its operands as they are, without --rounding");
     require_no_policy(options, row.key());
     const auto asked = integers_asked(options, model);
     const auto text = [](std::uint64_t code) {
@@ -247,8 +292,8 @@ void explain_model(const ExplainOptions& options, const UnitRow& row, const Inte
     };
     std::optional<std::uint64_t> given;
     if (asked.given) given = static_cast<std::uint32_t>(*asked.given);
-    fmt::print("{}", explain_integers(model, asked.operands));
-    print_candidates(text, integer_candidates(row.key(), model, asked.operands), given);
+    return {explain_integers(model, asked.operands), "", text, integer_candidates(row.key(), model, asked.operands),
+            given};
 }
 
 std::vector<std::uint32_t> scale_codes(const BlockScaledModel& model, const std::vector<std::string>& values,
@@ -257,12 +302,12 @@ std::vector<std::uint32_t> scale_codes(const BlockScaledModel& model, const std:
     for (std::size_t i = 0; i < values.size(); ++i) {
         const std::string place = fmt::format("{}[{}]", what, i);
         codes.push_back(static_cast<std::uint32_t>(
-            code_of(model.scale_format, values[i], false, place, remedy_of_scales(model.scale_format))));
+            code_of(model.scale_format, values[i], std::nullopt, place, remedy_of_scales(model.scale_format))));
     }
     return codes;
 }
 
-void explain_model(const ExplainOptions& options, const UnitRow& row, const BlockScaledModel& model) {
+DotReport explain_model(const ExplainOptions& options, const UnitRow& row, const BlockScaledModel& model) {
     require_no_policy(options, row.key());
     const auto asked = floats_asked<std::uint32_t>(options, model.unscaled);
     const DotOperands& elements = asked.operands;
@@ -274,57 +319,96 @@ void explain_model(const ExplainOptions& options, const UnitRow& row, const Bloc
     }
     const ScaledOperands operands{elements.a, elements.b, scale_codes(model, options.a_scales, "a-scales"),
                                   scale_codes(model, options.b_scales, "b-scales"), elements.c};
-    fmt::print("{}", explain_block_scaled(model, operands));
-    print_candidates(text_in(model.unscaled.accumulator), scaled_candidates(row.key(), model, operands), asked.given);
+    return {explain_block_scaled(model, operands), "", text_in(model.unscaled.accumulator),
+            scaled_candidates(row.key(), model, operands), asked.given};
 }
 
 ExitCode explain(const ExplainOptions& options) {
-    const UnitRow row = unit_named(options.model);
+    const UnitRow row = unit_named(options.unit);
     if (row.as<BlockScaledModel>() == nullptr && !(options.a_scales.empty() && options.b_scales.empty())) {
-        throw UsageError(options.model + " has no scales; `ulplab models` names the block-scaled models");
+        throw UsageError(options.unit + " has no scales; `ulplab models` names the block-scaled models");
     }
     if (options.whole()) {
+        if (!options.separate.empty()) {
+            for (const char* name : {"_a.npy", "_b.npy"}) require_writable(options.separate + name);
+        }
         explain_all_of_d(options, row);
         return ExitCode::good;
     }
-    if (options.format == "json" || !options.separate.empty() || options.alpha || options.beta) {
-        throw UsageError(
-            "--format json, --separate, --alpha and --beta are for a whole D: give --a-file, --b-file and "
-            "--d-file without --row and --column");
+    if (!options.separate.empty() || options.alpha || options.beta) {
+        throw UsageError("--out, --alpha and --beta are for a whole D: give the files --a, --b and --d without --at");
     }
-    fmt::print("{}\n{}\n", row.key(), evidence_lines(row, options.policy));
-    std::visit([&](const auto& model) { explain_model(options, row, model); }, row.model);
+    const DotReport report =
+        std::visit([&](const auto& model) { return explain_model(options, row, model); }, row.model);
+    if (options.json) {
+        fmt::print("{}\n", json_of(row, report).dump(2));
+        return ExitCode::good;
+    }
+    fmt::print("{}\n{}\n", row.key(), evidence_lines(row, options.policy, options.evidence));
+    print_report(report);
     return ExitCode::good;
+}
+
+/// The operands that are files, and the others.
+void take_files(ExplainOptions& options) {
+    const auto take = [](std::vector<std::string>& values, std::string& file) {
+        if (values.empty() || !is_matrix_file(values.back())) return;
+        file = fmt::format("{}", fmt::join(values, ","));  // its name may have commas
+        values.clear();
+    };
+    take(options.a, options.a_file);
+    take(options.b, options.b_file);
+    if (is_matrix_file(options.c)) options.c_file = std::exchange(options.c, "0");
+    if (is_matrix_file(options.d)) options.d_file = std::exchange(options.d, "");
+}
+
+/// "1,2": the element's row and column.
+void take_place(ExplainOptions& options, const std::string& text) {
+    const auto number = [&](std::string_view digits) {
+        std::int64_t value = 0;
+        const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+        if (error == std::errc() && end == digits.data() + digits.size()) return value;
+        throw UsageError("--at takes ROW,COLUMN, counted from 0, such as 1,2, not '" + text + "'");
+    };
+    const std::size_t comma = std::min(text.find(','), text.size());
+    options.row = number(std::string_view(text).substr(0, comma));
+    options.column = number(std::string_view(text).substr(std::min(comma + 1, text.size())));
 }
 
 Action declare(OptionParser& app) {
     const auto options = std::make_shared<ExplainOptions>();
-    app.add_option("--model", options->model, "row of the model table, such as sm_90:mma.fp16.fp32").required();
+    app.add_option("--unit", options->unit,
+                   fmt::format("row of `ulplab models`, such as sm_90:mma.fp16.fp32{}", or_unit_file))
+        .required()
+        .type_name("KEY|FILE");
     app.add_option("--a", options->a,
-                   "values of a, with commas: decimal, hexadecimal float, or a storage word like #3C00")
+                   "values of a, with commas: decimal, hexadecimal float, or a storage word like #3C00; or A as .npy")
         .delimiter(',');
-    app.add_option("--b", options->b, "values of b, as many as of a").delimiter(',');
+    app.add_option("--b", options->b, "values of b, as many as of a; or B as .npy").delimiter(',');
     app.add_option("--a-scales", options->a_scales, "scales of a, with commas, for block-scaled models; default 1")
         .delimiter(',');
     app.add_option("--b-scales", options->b_scales, "scales of b, with commas, for block-scaled models; default 1")
         .delimiter(',');
-    app.add_option("--c", options->c, "value of c, to which the products are added").capture_default_str();
-    app.add_option("--a-file", options->a_file, "A as .npy; --row chooses the dot product's row");
-    app.add_option("--b-file", options->b_file, "B as .npy; --column chooses the column");
-    app.add_option("--c-file", options->c_file, "C as .npy");
-    app.add_option("--d-file", options->d_file, "D of the real unit as .npy, to be explained");
-    app.add_option("--row", options->row, "row of A, C and D; without it and --column all of D is explained");
-    app.add_option("--column", options->column, "column of B, C and D");
+    app.add_option("--c", options->c, "value of c, to which the products are added; or C as .npy")
+        .capture_default_str();
+    app.add_option("--d", options->d, "result of the real unit, to be explained; or D as .npy");
+    app.add_parsed(
+           "--at", [options](const std::string& text) { take_place(*options, text); },
+           "of files: the element of D; without it all of D is explained")
+        .type_name("ROW,COLUMN");
     app.add_option("--alpha", options->alpha, "for all of D: factor of the products' sum; default: estimated");
     app.add_option("--beta", options->beta, "for all of D: factor of C; default: estimated");
-    app.add_option("--format", options->format, "console, or for all of D json").one_of({"console", "json"});
-    app.add_option("--separate", options->separate,
+    app.add_flag("--json", options->json, "prints JSON");
+    app.add_option("--out", options->separate,
                    "for all of D: writes PREFIX_a.npy and PREFIX_b.npy, operands that tell the best ways apart")
         .type_name("PREFIX");
-    app.add_option("--result", options->result, "result of the real unit, to be explained");
-    app.add_option("--policy", options->policy, "policy set used instead of the table's: A, B, C, D, E or H");
-    app.add_flag("--round", options->round, "round the values to the formats first");
-    return [options] { return explain(*options); };
+    declare_policy(app, options->policy);
+    options->rounding.declare(app, "the operands");
+    app.add_flag("--evidence", options->evidence, "prints all that stands behind the unit's row, aspect by aspect");
+    return [options] {
+        take_files(*options);
+        return explain(*options);
+    };
 }
 
 }  // namespace

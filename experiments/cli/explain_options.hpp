@@ -6,19 +6,21 @@
 #include <string>
 #include <vector>
 
+#include "experiments/cli/product_options.hpp"
 #include "softfloat/matrix_units/units.hpp"
 
 namespace ulp {
 
 struct ExplainOptions {
-    std::string model, policy;
+    std::string unit, policy;
     std::vector<std::string> a, b, a_scales, b_scales;
-    std::string c = "0", result;
-    std::string a_file, b_file, c_file, d_file;
+    std::string c = "0", d;
+    std::string a_file, b_file, c_file, d_file;  // those of --a, --b, --c and --d that are files
     std::optional<std::int64_t> row, column;
     std::optional<double> alpha, beta;
-    std::string format = "console", separate;
-    bool round = false;
+    std::string separate;
+    bool json = false, evidence = false;
+    RoundingOptions rounding;
 
     /// All of D is asked for: it is given, and no element is named.
     [[nodiscard]] bool whole() const {
@@ -26,8 +28,8 @@ struct ExplainOptions {
     }
 };
 
-/// Prints which unit, order, epilogue and output format gave D, and writes what --separate asks for. Throws UsageError
-/// for units and options that this is not for, DataError for files that do not fit.
+/// Prints which unit, order, epilogue and output format gave D, and writes the operands that --out asks for. Throws
+/// UsageError for units and options that this is not for, DataError for files that do not fit.
 void explain_all_of_d(const ExplainOptions& options, const UnitRow& row);
 
 }  // namespace ulp

@@ -28,7 +28,7 @@ std::vector<Real> values_of(const MatrixOf<Real>& matrix) {
 template <class Real, class Load>
 BasicProductQuestion<Real> question_of(const ExplainOptions& options, const UnitRow& row, const Load& load) {
     const TensorCoreModel& model = *row.as<TensorCoreModel>();
-    const auto rounding = options.round ? std::optional(OperandRounding{}) : std::nullopt;
+    const auto rounding = options.rounding.rounding();
     const FloatFormat container = std::is_same_v<Real, double> ? formats::fp64 : formats::fp32;
     BasicProductQuestion<Real> question{row.key(), model, owned(load(options.a_file, model.a_format, rounding)),
                                         owned(load(options.b_file, model.b_format, rounding)),
@@ -40,7 +40,7 @@ BasicProductQuestion<Real> question_of(const ExplainOptions& options, const Unit
         for (const double factor : {question.epilogue->alpha, question.epilogue->beta}) {
             if (!std::isfinite(static_cast<Real>(factor))) throw UsageError("--alpha and --beta are finite numbers");
         }
-        if (question.epilogue->beta != 0 && !question.c) throw UsageError("--beta scales C; give --c-file, too");
+        if (question.epilogue->beta != 0 && !question.c) throw UsageError("--beta scales C; give a file --c, too");
     }
     return question;
 }
@@ -78,8 +78,7 @@ void write_separating_operands(const ExplainOptions& options, const BasicProduct
 template <class Real>
 void explain_all_of_d(const ExplainOptions& options, const BasicProductQuestion<Real>& question) {
     const BasicProductExplanation<Real> explanation = explain_product(question);
-    fmt::print("{}", options.format == "json" ? explanation_json(question, explanation)
-                                              : explanation_text(question, explanation));
+    fmt::print("{}", options.json ? explanation_json(question, explanation) : explanation_text(question, explanation));
     if (!options.separate.empty()) write_separating_operands(options, question, explanation);
 }
 
@@ -89,13 +88,13 @@ void explain_all_of_d(const ExplainOptions& options, const UnitRow& row) {
     const auto* model = row.as<TensorCoreModel>();
     if (model == nullptr) {
         throw UsageError(row.key() +
-                         ": all of D is explained for floating-point units without block scales; give --row and "
-                         "--column for one element");
+                         ": all of D is explained for floating-point units without block scales; give --at "
+                         "ROW,COLUMN for one element");
     }
     if (model->accumulator != formats::fp64)
         return explain_all_of_d(options, question_of<float>(options, row, load_matrix));
-    if (options.round || !options.policy.empty()) {
-        throw UsageError(row.key() + " takes fp64 operands as they are, without --round and --policy");
+    if (options.rounding.given() || !options.policy.empty()) {
+        throw UsageError(row.key() + " takes fp64 operands as they are, without --rounding and --policy");
     }
     const auto load = [](const std::string& path, const auto&...) { return load_fp64_matrix(path); };
     explain_all_of_d(options, question_of<double>(options, row, load));

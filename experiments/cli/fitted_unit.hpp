@@ -13,7 +13,7 @@ namespace ulp {
 /// One line, and one for the first contradiction with the options that give it to `ulplab explain`.
 void print_check(const DotUnit& unit, const std::string& key, const MatchCheck& check);
 
-/// Writes the model to a file in the form that --model reads; nothing where `file` is empty.
+/// Writes the model to a file in the form that --unit reads; nothing where `file` is empty.
 void write_description(const std::string& file, const std::string& name, const UnitModel& model);
 
 struct FitRequest {

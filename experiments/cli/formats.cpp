@@ -3,8 +3,10 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "experiments/cli/command.hpp"
+#include "experiments/cli/pages.hpp"
 #include "experiments/framework/markdown.hpp"
 #include "softfloat/describe.hpp"
 
@@ -30,7 +32,45 @@ nlohmann::ordered_json to_json(const FormatDescription& row) {
             {"specials", row.specials}};
 }
 
-void print_markdown() {
+ExitCode print_formats(const std::string& name, bool json) {
+    std::vector<NamedFormat> chosen(named_formats().begin(), named_formats().end());
+    if (!name.empty()) {
+        const FloatFormat& format = format_by_name(name);
+        std::erase_if(chosen, [&](const NamedFormat& row) { return row.format != format; });
+    }
+    if (json) {
+        auto list = nlohmann::ordered_json::array();
+        for (const NamedFormat& format : chosen) list.push_back(to_json(describe(format)));
+        fmt::print("{}\n", list.dump(2));
+        return ExitCode::good;
+    }
+    fmt::print("{:<9} {:>4} {:>3} {:>4} {:>5} {:>5}  {:<15} {:<15} {:<15} {:<15} {}\n", "format", "bits", "exp", "frac",
+               "emin", "emax", "largest", "smallest normal", "smallest", "epsilon", "specials");
+    for (const NamedFormat& named : chosen) {
+        const FormatDescription row = describe(named);
+        const FloatFormat& format = named.format;
+        fmt::print("{:<9} {:>4} {:>3} {:>4} {:>5} {:>5}  {:<15.8g} {:<15.8g} {:<15.8g} {:<15.8g} {}\n", named.name,
+                   format.code_bits(), format.exponent_bits, format.fraction_bits, format.emin(), format.emax(),
+                   row.largest, row.smallest_normal, row.smallest_positive, row.epsilon, row.specials);
+    }
+    return ExitCode::good;
+}
+
+struct FormatsOptions {
+    std::string name;
+    bool json = false;
+};
+
+Action declare_formats(OptionParser& app) {
+    const auto options = std::make_shared<FormatsOptions>();
+    app.add_option("NAME", options->name, "this number format alone; else all");
+    app.add_flag("--json", options->json, "prints JSON");
+    return [options] { return print_formats(options->name, options->json); };
+}
+
+}  // namespace
+
+std::string formats_page() {
     std::vector<std::vector<std::string>> rows;
     for (const NamedFormat& named : named_formats()) {
         const FormatDescription row = describe(named);
@@ -46,44 +86,12 @@ void print_markdown() {
         "Bits without padding; emin and emax: exponents of the smallest normal and the largest finite number; epsilon: "
         "the next number after 1, minus 1. All but the first columns are derived from the row in "
         "[softfloat/format.hpp](../../softfloat/format.hpp).\n\n";
-    fmt::print("{}",
-               generated_document(
-                   "Number formats", "ulplab formats --format markdown",
-                   explanation + markdown_table({"name", "what", "bits", "exponent", "fraction", "bias", "emin", "emax",
-                                                 "largest", "smallest normal", "smallest", "epsilon", "specials"},
-                                                rows)));
+    return generated_document(
+        "Number formats", "ulplab dev page formats",
+        explanation + markdown_table({"name", "what", "bits", "exponent", "fraction", "bias", "emin", "emax", "largest",
+                                      "smallest normal", "smallest", "epsilon", "specials"},
+                                     rows));
 }
-
-ExitCode print_formats(const std::string& form) {
-    if (form == "markdown") {
-        print_markdown();
-        return ExitCode::good;
-    }
-    if (form == "json") {
-        auto list = nlohmann::ordered_json::array();
-        for (const NamedFormat& format : named_formats()) list.push_back(to_json(describe(format)));
-        fmt::print("{}\n", list.dump(2));
-        return ExitCode::good;
-    }
-    fmt::print("{:<9} {:>4} {:>3} {:>4} {:>5} {:>5}  {:<15} {:<15} {:<15} {:<15} {}\n", "format", "bits", "exp", "frac",
-               "emin", "emax", "largest", "smallest normal", "smallest", "epsilon", "specials");
-    for (const NamedFormat& named : named_formats()) {
-        const FormatDescription row = describe(named);
-        const FloatFormat& format = named.format;
-        fmt::print("{:<9} {:>4} {:>3} {:>4} {:>5} {:>5}  {:<15.8g} {:<15.8g} {:<15.8g} {:<15.8g} {}\n", named.name,
-                   format.code_bits(), format.exponent_bits, format.fraction_bits, format.emin(), format.emax(),
-                   row.largest, row.smallest_normal, row.smallest_positive, row.epsilon, row.specials);
-    }
-    return ExitCode::good;
-}
-
-Action declare_formats(OptionParser& app) {
-    const auto form = std::make_shared<std::string>("console");
-    app.add_option("--format", *form, "console, json or markdown").one_of({"console", "json", "markdown"});
-    return [form] { return print_formats(*form); };
-}
-
-}  // namespace
 
 Command formats_command() {
     return {"formats", "the number formats with their ranges and precisions", declare_formats};

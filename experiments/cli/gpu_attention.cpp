@@ -8,6 +8,7 @@
 
 #include "engine/tensor/random.hpp"
 #include "experiments/cli/gpu_commands.hpp"
+#include "experiments/framework/settings.hpp"
 #include "gpu/untried/attention.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
@@ -21,6 +22,7 @@ struct AttentionOptions {
     std::string format = "fp16";
     std::vector<std::int64_t> lengths = {16, 64, 128, 256, 512, 1024};
     std::vector<int> tiles = {32, 64, 128};
+    std::vector<std::string> settings;  // KEY=VALUE
     std::int64_t head = 64;
     bool causal = false;
     std::uint64_t seed = 1;
@@ -65,7 +67,16 @@ double largest_difference(const std::vector<float>& x, const std::vector<float>&
     return largest;
 }
 
-ExitCode attention(const AttentionOptions& options) {
+std::vector<Setting> settings_of_attention() {
+    return {integer_setting("head", "width of the head: a multiple of 16", 64, 64, 16, 256),
+            text_setting("mask", "causal: of the keys after each query", "none", {"none", "causal"})};
+}
+
+ExitCode attention(AttentionOptions options) {
+    Settings settings(settings_of_attention(), RunSize::quick);
+    for (const std::string& setting : options.settings) settings.set(setting);
+    options.head = settings.integer("head");
+    options.causal = settings.text("mask") == "causal";
     const auto device = gpu::open_device(options.device);
     const FloatFormat format = format_by_name(options.format);
     const TensorCoreModel model = gpu::attention_model(*device, format);
@@ -106,14 +117,15 @@ ExitCode attention(const AttentionOptions& options) {
 Action declare_gpu_attention(OptionParser& app) {
     const auto options = std::make_shared<AttentionOptions>();
     add_device_option(app, options->device);
-    app.add_option("--format", options->format, "of Q, K, V and the weights: fp16 or bf16").one_of({"fp16", "bf16"});
-    app.add_option("--lengths", options->lengths, "numbers of queries and keys").capture_default_str();
+    app.add_option("--format", options->format, "number format of Q, K, V and the weights: fp16 or bf16")
+        .one_of({"fp16", "bf16"});
+    app.add_option("--size", options->lengths, "numbers of queries and keys").capture_default_str();
     app.add_option("--tiles", options->tiles, "keys of a tile: multiples of 16, at most 256").capture_default_str();
-    app.add_option("--head", options->head, "width of the head: a multiple of 16, at most 256").capture_default_str();
-    app.add_flag("--causal", options->causal, "mask the keys after each query");
+    app.add_option("--set", options->settings, "a setting; may be repeated").repeated().type_name("KEY=VALUE");
     app.add_option("--seed", options->seed, "of the standard normal Q, K and V").capture_default_str();
     app.add_option("--out", options->out, "CSV file for the table");
-    app.footer("Exit code 4 when a bit of the device's differs from the model's.");
+    app.footer("Settings, for --set KEY=VALUE:\n" + describe(settings_of_attention()) +
+               "Exit code 4 when a bit of the device's differs from the model's.");
     return [options] { return attention(*options); };
 }
 

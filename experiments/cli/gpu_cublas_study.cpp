@@ -14,7 +14,7 @@ namespace {
 
 struct GpuCublasStudyOptions {
     bool quick = false;
-    bool simt = false;
+    std::string type = "tensor_core";
     double seconds = 1e9;
     std::string out;
 };
@@ -66,7 +66,7 @@ ExitCode study_cublas(const GpuCublasStudyOptions& options) {
         kernels = gpu::kernels_run_by([&] { library.matmul(product, a, b, d); });
     };
     const std::string head = provenance(device->info()) + fmt::format("# cublas {}\n", library.version());
-    if (options.simt) return trace_simt(options, limit, call, head, kernels);
+    if (options.type == "simt") return trace_simt(options, limit, call, head, kernels);
     std::string table = head + "product,library,m,n,k,predicted,equal,elements,prediction,survivors,kernels\n";
     fmt::print("{}", table);
     std::map<std::string, Share> shares;
@@ -101,8 +101,12 @@ ExitCode study_cublas(const GpuCublasStudyOptions& options) {
 Action declare_gpu_cublas_study(OptionParser& app) {
     const auto options = std::make_shared<GpuCublasStudyOptions>();
     app.add_flag("--quick", options->quick, "fewer shapes");
-    app.add_flag("--without-tensor-cores", options->simt,
-                 "fp32, and matrices times vectors: survivors and words of D, from which their orders can be sought");
+    app.add_option(
+           "--type", options->type,
+           "type of products: tensor_core, or simt: fp32, and matrices times vectors, with survivors and words of "
+           "D, from which their orders can be sought")
+        .one_of({"tensor_core", "simt"})
+        .capture_default_str();
     app.add_option("--seconds", options->seconds, "stop after that time");
     app.add_option("--out", options->out, "CSV file for the table");
     return [options] { return study_cublas(*options); };

@@ -67,7 +67,7 @@ Progress progress_of(const FmaOptions& options, const gpu::DeviceInfo& info) {
         if (cells.size() != 5 || cells[0] != progress.next || cells[1] == 0) {
             throw DataError(
                 fmt::format("{}:{}: this is not the range that begins at pair {}; give another --out or "
-                            "the --first of that run",
+                            "the --from of that run",
                             options.out, number, progress.next));
         }
         progress.next += cells[1];
@@ -81,7 +81,7 @@ Progress progress_of(const FmaOptions& options, const gpu::DeviceInfo& info) {
 ExitCode fma(const FmaOptions& options) {
     constexpr std::uint64_t all = gpu::fma_classes::pairs;
     if (options.first >= all || options.range == 0 || options.pairs == 0) {
-        throw UsageError(fmt::format("--first lies below {}, and --pairs and --range are at least 1", all));
+        throw UsageError(fmt::format("--from lies below {}, and --count and --every are at least 1", all));
     }
     const TimeLimit limit(options.seconds);
     const auto device = gpu::open_device(options.device);
@@ -117,9 +117,9 @@ ExitCode fma(const FmaOptions& options) {
 Action declare_gpu_fma(OptionParser& app) {
     const auto options = std::make_shared<FmaOptions>();
     add_device_option(app, options->device);
-    app.add_option("--first", options->first, "first pair of magnitudes").capture_default_str();
-    app.add_option("--pairs", options->pairs, "number of pairs, each with all 65,536 c").capture_default_str();
-    app.add_option("--range", options->range, "pairs per line of the file").capture_default_str();
+    app.add_option("--from", options->first, "first pair of magnitudes").capture_default_str();
+    app.add_option("--count", options->pairs, "number of pairs, each with all 65,536 c").capture_default_str();
+    app.add_option("--every", options->range, "pairs per line of the file").capture_default_str();
     app.add_option("--seconds", options->seconds, "stop after this time; what was found till then is kept");
     app.add_option("--out", options->out,
                    "CSV file, a digest per range; a run takes up there what an earlier one left");

@@ -76,7 +76,7 @@ std::string text_of(const gpu::HardwareFunction& function, std::uint64_t operand
 
 ExitCode functions(const FunctionsOptions& options) {
     if (options.ranges < 1 || options.ranges > most_ranges) {
-        throw UsageError(fmt::format("--ranges {} does not lie from 1 to {}", options.ranges, most_ranges));
+        throw UsageError(fmt::format("--count {} does not lie from 1 to {}", options.ranges, most_ranges));
     }
     const auto device = gpu::open_device(options.device);
     KeptTable table(
@@ -118,10 +118,10 @@ ExitCode functions(const FunctionsOptions& options) {
 Action declare_gpu_functions(OptionParser& app) {
     const auto options = std::make_shared<FunctionsOptions>();
     add_device_option(app, options->device);
-    app.add_option("--only", options->only, "functions by name, such as ex2.approx.f32; all by default");
-    app.add_option("--ranges", options->ranges, "how many of the 256 ranges of 2^24 operands are asked")
+    app.add_option("NAME", options->only, "functions by name, such as ex2.approx.f32; all by default");
+    app.add_option("--count", options->ranges, "how many of the 256 ranges of 2^24 operands are asked")
         .capture_default_str();
-    app.add_option("--results", options->results,
+    app.add_option("--answers", options->results,
                    "folder for the answers themselves, NAME.npy, of functions with at most 16 bits of operands: all of "
                    "them, in order");
     app.add_option("--out", options->out, "CSV file for the digest of each range");

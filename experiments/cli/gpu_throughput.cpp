@@ -65,7 +65,7 @@ std::string row_of(gpu::Cublas& library, const gpu::NamedLibraryProduct& named, 
 
 ExitCode throughput(const GpuThroughputOptions& options) {
     if (options.size < 64 || options.size > 32768) throw UsageError("--size is between 64 and 32768");
-    if (options.repeats < 1) throw UsageError("--repeats is at least 1");
+    if (options.repeats < 1) throw UsageError("--count is at least 1");
     const auto device = gpu::open_cuda_device();
     gpu::Cublas library;
     std::string table = provenance(device->info()) + fmt::format("# cublas {}\n", library.version()) +
@@ -91,7 +91,7 @@ ExitCode throughput(const GpuThroughputOptions& options) {
 Action declare_gpu_throughput(OptionParser& app) {
     const auto options = std::make_shared<GpuThroughputOptions>();
     app.add_option("--size", options->size, "of the square product").capture_default_str();
-    app.add_option("--repeats", options->repeats, "products timed; the median is given").capture_default_str();
+    app.add_option("--count", options->repeats, "products timed; the median is given").capture_default_str();
     app.add_option("--out", options->out, "CSV file for the table");
     app.footer("Random data, CUDA events, the median. The kernels' names come from CUPTI.");
     return [options] { return throughput(*options); };

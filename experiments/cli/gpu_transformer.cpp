@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "experiments/cli/gpu_commands.hpp"
+#include "experiments/framework/settings.hpp"
 #include "gpu/untried/transformer_pass.hpp"
 
 namespace ulp {
@@ -13,17 +14,45 @@ namespace {
 
 struct TransformerOptions {
     std::string device = "cuda";
-    gpu::TransformerShape shape;
+    std::vector<std::string> sizes;  // KEY=VALUE
     std::uint64_t seed = 1;
 };
 
+/// GPT-2's small size by default.
+std::vector<Setting> sizes() {
+    const gpu::TransformerShape small;
+    const auto size = [](const char* name, const char* help, std::int64_t value) {
+        return integer_setting(name, help, value, value, 1, 1 << 30);
+    };
+    return {size("layers", "blocks of attention and two linear layers", small.layers),
+            size("heads", "heads of attention", small.heads),
+            size("width", "of the model; a head's is a multiple of 16", small.width),
+            size("vocabulary", "words", small.vocabulary),
+            size("tokens", "length of the text", small.tokens),
+            size("tile", "keys of a tile of attention: a multiple of 16, at most 256", small.tile_keys)};
+}
+
+gpu::TransformerShape shape_of(const TransformerOptions& options) {
+    Settings settings(sizes(), RunSize::quick);
+    for (const std::string& size : options.sizes) settings.set(size);
+    const auto integer = [&](const char* name) { return settings.integer(name); };
+    gpu::TransformerShape shape;
+    shape.layers = static_cast<decltype(shape.layers)>(integer("layers"));
+    shape.heads = static_cast<decltype(shape.heads)>(integer("heads"));
+    shape.width = integer("width");
+    shape.vocabulary = integer("vocabulary");
+    shape.tokens = integer("tokens");
+    shape.tile_keys = static_cast<decltype(shape.tile_keys)>(integer("tile"));
+    gpu::require_shape(shape);
+    return shape;
+}
+
 ExitCode transformer(const TransformerOptions& options) {
-    gpu::require_shape(options.shape);
+    const gpu::TransformerShape shape = shape_of(options);
     const auto device = gpu::open_device(options.device);
     const auto library = gpu::open_library(options.device);
-    const auto expected =
-        gpu::transformer_pass(options.shape, options.seed, gpu::predicted_products(*library, *device));
-    const auto found = gpu::transformer_pass(options.shape, options.seed, gpu::products_on(*library, *device));
+    const auto expected = gpu::transformer_pass(shape, options.seed, gpu::predicted_products(*library, *device));
+    const auto found = gpu::transformer_pass(shape, options.seed, gpu::products_on(*library, *device));
     std::size_t differ = 0;
     for (std::size_t i = 0; i < found.logits.size(); ++i) {
         differ += std::memcmp(&found.logits[i], &expected.logits[i], sizeof(float)) != 0 ? 1 : 0;
@@ -44,16 +73,10 @@ ExitCode transformer(const TransformerOptions& options) {
 Action declare_gpu_transformer(OptionParser& app) {
     const auto options = std::make_shared<TransformerOptions>();
     add_device_option(app, options->device);
-    gpu::TransformerShape& shape = options->shape;
-    app.add_option("--layers", shape.layers, "GPT-2's small size is the default of all sizes").capture_default_str();
-    app.add_option("--heads", shape.heads, "heads of attention").capture_default_str();
-    app.add_option("--width", shape.width, "of the model; a head's is a multiple of 16").capture_default_str();
-    app.add_option("--vocabulary", shape.vocabulary, "words").capture_default_str();
-    app.add_option("--tokens", shape.tokens, "length of the text").capture_default_str();
-    app.add_option("--tile", shape.tile_keys, "keys of a tile of attention: a multiple of 16, at most 256")
-        .capture_default_str();
+    app.add_option("--set", options->sizes, "a size; may be repeated").repeated().type_name("KEY=VALUE");
     app.add_option("--seed", options->seed, "of tokens and weights").capture_default_str();
-    app.footer("Exit code 4 when a product's bits differ from the model's; 3 where no order is known of one.");
+    app.footer("Sizes, for --set KEY=VALUE; those of GPT-2's small model by default:\n" + describe(sizes()) +
+               "Exit code 4 when a product's bits differ from the model's; 3 where no order is known of one.");
     return [options] { return transformer(*options); };
 }
 

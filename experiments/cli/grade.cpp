@@ -13,6 +13,7 @@
 #include "experiments/course/grade_report.hpp"
 #include "experiments/course/grader.hpp"
 #include "experiments/framework/files.hpp"
+#include "experiments/framework/settings.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {
@@ -25,10 +26,14 @@ struct GradeCommandOptions {
     std::uint64_t seed = 1;
     bool public_only = false;
     bool without_filter = false;
-    int cpu_seconds = 5;
-    double wall_seconds = 60;
-    std::uint64_t memory_mib = 512;
+    std::vector<std::string> limits;  // KEY=VALUE
 };
+
+std::vector<Setting> limits_of_grading() {
+    return {integer_setting("cpu", "processor time, s", 5, 5, 1, 3600),
+            real_setting("wall", "time, s", 60, 60, 0.1, 3600),
+            integer_setting("memory", "memory, MiB", 512, 512, 16, 65536)};
+}
 
 std::vector<const course::Exercise*> chosen(const std::vector<std::string>& names) {
     std::vector<const course::Exercise*> list;
@@ -51,9 +56,11 @@ course::GradeOptions grading_of(const GradeCommandOptions& options) {
                              .compiler = course::compiler_from_environment(),
                              .python = course::python_from_environment(),
                              .without_filter = options.without_filter};
-    how.limits.cpu_seconds = options.cpu_seconds;
-    how.limits.wall_seconds = options.wall_seconds;
-    how.limits.memory_bytes = options.memory_mib << 20;
+    Settings limits(limits_of_grading(), RunSize::quick);
+    for (const std::string& limit : options.limits) limits.set(limit);
+    how.limits.cpu_seconds = static_cast<int>(limits.integer("cpu"));
+    how.limits.wall_seconds = limits.real("wall");
+    how.limits.memory_bytes = static_cast<std::uint64_t>(limits.integer("memory")) << 20;
     return how;
 }
 
@@ -133,18 +140,13 @@ Action declare_grade(OptionParser& app) {
     app.add_option("--out", options->out,
                    "folder for results.json (Gradescope) and junit.xml, with --class of each student")
         .capture_default_str();
-    app.add_option("--cpu", options->cpu_seconds, "processor time that a student's program may take, s")
-        .range(1, 3600)
-        .capture_default_str();
-    app.add_option("--wall", options->wall_seconds, "time that it may take, s")
-        .range(0.1, 3600.0)
-        .capture_default_str();
-    app.add_option("--memory", options->memory_mib, "memory that it may take, MiB")
-        .range(16, 65536)
-        .capture_default_str();
+    app.add_option("--limit", options->limits, "what a student's program may take; may be repeated")
+        .repeated()
+        .type_name("KEY=VALUE");
     app.add_flag("--without-filter", options->without_filter,
                  "run compilers and students' programs unconfined: they can do what you can");
     app.footer(
+        "Limits, for --limit KEY=VALUE:\n" + describe(limits_of_grading()) +
         "Students' programs run without files, processes and network; the compiler sees the system's folders and its "
         "own.\n"
         "The compiler is that of CXX, or g++; the Python interpreter that of PYTHON, or the system's.\n"

@@ -8,8 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "engine/analysis/comparison.hpp"
-#include "engine/analysis/drift.hpp"
 #include "engine/analysis/inspection_json.hpp"
 #include "experiments/cli/command.hpp"
 #include "experiments/cli/inspection_page.hpp"
@@ -23,8 +21,7 @@ struct InspectOptions {
     std::vector<std::string> files;
     std::vector<std::string> formats{"fp16", "bf16", "e4m3", "e5m2", "mxfp8", "nvfp4"};
     std::string target = "fp16";
-    std::string output = "console";
-    std::vector<std::string> against;
+    bool json = false;
     std::string page;
 };
 
@@ -114,90 +111,15 @@ void print_console(const Inspection& result) {
     print_scale(result);
 }
 
-nlohmann::ordered_json step_or_null(const std::optional<std::int64_t>& step) {
-    return step ? nlohmann::ordered_json(*step) : nlohmann::ordered_json(nullptr);
-}
-
-nlohmann::ordered_json json_of(const TensorDifference& found) {
-    nlohmann::ordered_json json{{"name", found.name}, {"step", step_or_null(found.step)}, {"count", found.count}};
-    json["differ"] = found.differ;
-    json["first"] = found.differ > 0 ? nlohmann::ordered_json(found.first) : nlohmann::ordered_json(nullptr);
-    json["largest_ulps"] = found.most_ulps;
-    json["largest_difference"] = found.largest_difference;
-    json["only_one_nan"] = found.only_one_nan;
-    return json;
-}
-
-nlohmann::ordered_json json_of(const StepDrift& at) {
-    return {{"step", step_or_null(at.step)},
-            {"tensors", at.tensors},
-            {"tensors_differ", at.tensors_differ},
-            {"count", at.count},
-            {"differ", at.differ},
-            {"largest_ulps", at.most_ulps},
-            {"largest_difference", at.largest_difference},
-            {"first", at.first.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(at.first)}};
-}
-
-void print_drift(const std::vector<StepDrift>& drift) {
-    if (drift.size() < 2) return;
-    fmt::print("{:>10} {:>16} {:>14} {:>19} {:>12}\n", "step", "tensors differ", "numbers", "largest difference",
-               "most ulps");
-    for (const StepDrift& each : drift) {
-        fmt::print("{:>10} {:>16} {:>14} {:>19.3g} {:>12}\n", each.step ? fmt::format("{}", *each.step) : "-",
-                   fmt::format("{} of {}", each.tensors_differ, each.tensors), percent(each.differ, each.count),
-                   each.largest_difference, each.most_ulps);
-    }
-    fmt::print("{}\n", drift_sentence(drift));
-}
-
-void print_difference(const TensorDifference& found) {
-    if (found.differ == 0) {
-        fmt::print("{}: equal, {} numbers\n", printable(found.name), found.count);
-        return;
-    }
-    fmt::print("{}: {} of {} numbers differ, first at {} (0x{:x}, 0x{:x})", printable(found.name), found.differ,
-               found.count, found.first, found.first_bits, found.first_other_bits);
-    if (found.most_ulps > 0) fmt::print(", by at most {} ulp (at {})", found.most_ulps, found.most_ulps_at);
-    if (found.only_one_nan > 0) fmt::print(", {} are NaN in one dump alone", found.only_one_nan);
-    fmt::print("\n");
-}
-
 void write_page(const InspectOptions& options, const std::string& page) {
     write_file(options.page, page);
     fmt::print(stderr, "Page: {}\n", options.page);
 }
 
-ExitCode compare_dumps(const InspectOptions& options) {
-    const std::vector<TensorDifference> found =
-        differences(input_tensors(options.files), input_tensors(options.against));
-    const std::vector<StepDrift> drift = drift_over_steps(found);
-    const auto first = std::ranges::find_if(found, [](const TensorDifference& each) { return each.differ > 0; });
-    if (options.output == "json") {
-        nlohmann::ordered_json json{{"tensors", nlohmann::ordered_json::array()},
-                                    {"steps", nlohmann::ordered_json::array()},
-                                    {"first", nullptr}};
-        for (const TensorDifference& each : found) json["tensors"].push_back(json_of(each));
-        for (const StepDrift& each : drift) json["steps"].push_back(json_of(each));
-        if (first != found.end()) json["first"] = first->name;
-        fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
-    } else {
-        for (const TensorDifference& each : found) print_difference(each);
-        print_drift(drift);
-        if (first != found.end()) fmt::print("The first tensor that differs is {}.\n", printable(first->name));
-    }
-    if (!options.page.empty()) {
-        write_page(options, drift_page(found, drift,
-                                       fmt::format("{} against {}", printable(options.files.front()),
-                                                   printable(options.against.front()))));
-    }
-    return first == found.end() ? ExitCode::good : ExitCode::bits_differ;
-}
-
 ExitCode inspect(const InspectOptions& options) {
-    if (!options.against.empty()) return compare_dumps(options);
+    require_writable(options.page);
     const Inspection result = inspect_tensors({options.files, options.formats, options.target});
-    if (options.output == "json") {
+    if (options.json) {
         fmt::print("{}\n", json_of(result).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     } else {
         print_console(result);
@@ -223,13 +145,7 @@ Action declare_inspect(OptionParser& app) {
         .capture_default_str();
     app.add_option("--target", options->target, "number format for which the loss scale is chosen")
         .capture_default_str();
-    app.add_option("--against", options->against,
-                   "second dump (file, folder or pattern): compares bits tensor by tensor instead; exit code 4 where "
-                   "they differ")
-        .repeated();
-    app.add_option("--output", options->output, "form of the output: console or json")
-        .one_of({"console", "json"})
-        .capture_default_str();
+    app.add_flag("--json", options->json, "prints JSON");
     app.add_option("--page", options->page,
                    "file for one HTML page with the histograms, the losses and the loss scale");
     return [options] { return inspect(*options); };

@@ -28,18 +28,19 @@ std::string model_of(std::string name) {
 /// The answers, if they are those of "cublas-13.1.0@H100".
 gpu::StoredAnswers answers_for(const LibraryProductOptions& options) {
     constexpr std::string_view prefix = "cublas-";
-    const std::size_t at = options.like.find('@');
-    if (!options.like.starts_with(prefix) || at == std::string::npos || at + 1 == options.like.size()) {
+    const std::size_t at = options.unit.find('@');
+    if (!options.unit.starts_with(prefix) || at == std::string::npos || at + 1 == options.unit.size()) {
         throw UsageError(
-            fmt::format("--like is '{}'; give cublas-VERSION@CARD, such as cublas-13.1.0@H100", options.like));
+            fmt::format("--unit is '{}'; give cublas-VERSION@CARD, such as cublas-13.1.0@H100", options.unit));
     }
     if (options.answers.empty()) {
         throw UsageError(
-            "--like needs --answers FILE: no card's answers are part of the program; `ulplab gpu answers` stores them");
+            "--unit cublas-... needs --answers FILE: no card's answers are part of the program; `ulplab gpu answers` "
+            "stores them");
     }
     gpu::StoredAnswers stored = gpu::StoredAnswers::read(options.answers);
-    const std::string version = options.like.substr(prefix.size(), at - prefix.size());
-    const std::string card = options.like.substr(at + 1);
+    const std::string version = options.unit.substr(prefix.size(), at - prefix.size());
+    const std::string card = options.unit.substr(at + 1);
     // "13.1" is each 13.1.x; the answers name the one.
     const bool same_version = (stored.info.version + ".").starts_with(version + ".") && !version.empty();
     if (!same_version || (card != model_of(stored.info.gpu) && card != stored.info.gpu)) {
@@ -47,7 +48,7 @@ gpu::StoredAnswers answers_for(const LibraryProductOptions& options) {
             fmt::format("{} holds the answers of cuBLAS {} on {} (cublas-{}@{}), not of {}: declined; ask that library "
                         "on that card",
                         options.answers, stored.info.version, stored.info.gpu, stored.info.version,
-                        model_of(stored.info.gpu), options.like));
+                        model_of(stored.info.gpu), options.unit));
     }
     return stored;
 }
@@ -85,7 +86,7 @@ ExitCode multiply_like_library(const LibraryProductOptions& options) {
     p.alpha = options.alpha;
     p.beta = options.beta;
     if (p.k != (options.transpose_b ? b.cols : b.rows)) {
-        throw DataError("the inner sizes of A and B differ (--transpose-a, --transpose-b?)");
+        throw DataError("the inner sizes of A and B differ (--transpose a, b or a,b?)");
     }
     std::vector<std::uint32_t> c_codes;
     if (p.beta != 0) {
@@ -115,7 +116,7 @@ ExitCode multiply_like_library(const LibraryProductOptions& options) {
         const std::size_t column = i / sample.columns.size();
         d[row * sample.rows.size() + column] = in_fp32_container(gpu::format_of(type.d), words[i]);
     }
-    save_matrix(options.output, gpu::format_of(type.d), p.n, p.m, d);
+    save_matrix(options.out, gpu::format_of(type.d), p.n, p.m, d);
     fmt::print("cublas-{}@{}: {}\n", stored.info.version, stored.info.gpu, kernel.text());
     fmt::print("{}\n", stored.info.hardware
                            ? "predicted from stored answers of the heuristic; judge it with `ulplab gpu judge`"

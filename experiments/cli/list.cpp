@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/cli/command.hpp"
+#include "experiments/cli/pages.hpp"
 #include "experiments/framework/experiment.hpp"
 #include "experiments/framework/markdown.hpp"
 
@@ -13,7 +14,7 @@ namespace {
 
 struct ListOptions {
     std::vector<std::string> names;
-    std::string format = "console";
+    bool json = false;
 };
 
 nlohmann::ordered_json settings_json(const Experiment& experiment) {
@@ -41,27 +42,14 @@ void print_json(const std::vector<const Experiment*>& chosen) {
     fmt::print("{}\n", list.dump(2));
 }
 
-/// The table of README.md.
-void print_markdown(const std::vector<const Experiment*>& chosen) {
-    std::vector<std::vector<std::string>> rows;
-    for (const Experiment* experiment : chosen) {
-        rows.push_back({fmt::format("`{}`", experiment->name), experiment->question});
-    }
-    fmt::print("{}", markdown_table({"experiment", "question"}, rows));
-}
-
 ExitCode list(const ListOptions& options) {
     std::vector<const Experiment*> chosen;
     for (const std::string& name : options.names) chosen.push_back(&experiment_by_name(name));
     if (options.names.empty()) {
         for (const Experiment& experiment : experiments()) chosen.push_back(&experiment);
     }
-    if (options.format == "json") {
+    if (options.json) {
         print_json(chosen);
-        return ExitCode::good;
-    }
-    if (options.format == "markdown") {
-        print_markdown(chosen);
         return ExitCode::good;
     }
     for (const Experiment* experiment : chosen) {
@@ -76,11 +64,19 @@ ExitCode list(const ListOptions& options) {
 Action declare_list(OptionParser& app) {
     const auto options = std::make_shared<ListOptions>();
     app.add_option("NAME", options->names, "show the settings of these experiments");
-    app.add_option("--format", options->format, "console, json or markdown").one_of({"console", "json", "markdown"});
+    app.add_flag("--json", options->json, "prints JSON");
     return [options] { return list(*options); };
 }
 
 }  // namespace
+
+std::string experiments_table() {
+    std::vector<std::vector<std::string>> rows;
+    for (const Experiment& experiment : experiments()) {
+        rows.push_back({fmt::format("`{}`", experiment.name), experiment.question});
+    }
+    return markdown_table({"experiment", "question"}, rows);
+}
 
 Command list_command() { return {"list", "the experiments, or the settings of those named", declare_list}; }
 

@@ -1,4 +1,5 @@
-// `ulplab manual`: the manual pages and the reference of the command line, from the same declarations as --help.
+// `ulplab dev manual` and `ulplab dev page commands`: the manual pages and the reference of the command line, from the
+// same declarations as --help.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -6,6 +7,7 @@
 
 #include "engine/files/whole_file.hpp"
 #include "experiments/cli/command.hpp"
+#include "experiments/cli/pages.hpp"
 #include "experiments/cli/program.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/machine.hpp"
@@ -20,7 +22,6 @@ namespace fs = std::filesystem;
 struct ManualOptions {
     std::vector<std::string> names;
     std::string out;
-    std::string format = "man";
 };
 
 /// A subcommand, or the program itself, and its words on the command line: "ulplab gpu info".
@@ -114,7 +115,7 @@ std::string man_page(const Page& page) {
     std::string title = page.file_name();
     title.resize(title.size() - 2);
     std::string text =
-        fmt::format(".\\\" Written by ulplab manual.\n.TH \"{}\" 1 \"\" \"ulplab {}\" \"User Commands\"\n", title,
+        fmt::format(".\\\" Written by ulplab dev manual.\n.TH \"{}\" 1 \"\" \"ulplab {}\" \"User Commands\"\n", title,
                     program_version());
     std::string summary = page.app->get_description();
     if (summary.starts_with("ulplab: ")) summary.erase(0, 8);
@@ -170,7 +171,7 @@ std::string markdown_document(const std::vector<Page>& pages) {
     std::string text = "Every command takes `--help`.\n\n" + markdown_table({"exit code", "meaning"}, codes) + "\n";
     for (const Page& page : pages) text += markdown_section(page);
     text.pop_back();
-    return generated_document("The command line", "ulplab manual --format markdown", text);
+    return generated_document("The command line", "ulplab dev page commands", text);
 }
 
 std::vector<Page> choose(const std::vector<Page>& pages, const std::vector<std::string>& names) {
@@ -187,9 +188,7 @@ ExitCode manual(const ManualOptions& options) {
     const OptionParser program = declared_program();
     std::vector<Page> pages;
     add_pages(program.declared(), "ulplab", pages);
-    if (options.format == "markdown") {
-        fmt::print("{}", markdown_document(options.names.empty() ? pages : choose(pages, options.names)));
-    } else if (options.out.empty()) {
+    if (options.out.empty()) {
         fmt::print("{}", man_page(choose(pages, options.names).front()));
     } else {
         make_writable_folder(options.out);
@@ -202,11 +201,17 @@ Action declare_manual(OptionParser& app) {
     const auto options = std::make_shared<ManualOptions>();
     app.add_option("COMMAND", options->names, "the page of this command, such as: gpu info; else of ulplab itself");
     app.add_option("--out", options->out, "write all pages into this folder").type_name("DIR");
-    app.add_option("--format", options->format, "man or markdown").one_of({"man", "markdown"}).capture_default_str();
     return [options] { return manual(*options); };
 }
 
 }  // namespace
+
+std::string commands_page() {
+    const OptionParser program = declared_program();
+    std::vector<Page> pages;
+    add_pages(program.declared(), "ulplab", pages);
+    return markdown_document(pages);
+}
 
 Command manual_command() { return {"manual", "the manual pages, from the same text as --help", declare_manual}; }
 

@@ -1,4 +1,4 @@
-// `ulplab matmul --model KEY a.npy b.npy [c.npy] -o d.npy`: the product a matrix unit would give.
+// `ulplab matmul --unit KEY a.npy b.npy [c.npy] --out d.npy`: the product a matrix unit would give.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -12,57 +12,42 @@
 #include "experiments/cli/library_product.hpp"
 #include "experiments/cli/matrix_files.hpp"
 #include "experiments/cli/model_keys.hpp"
-#include "experiments/cli/order_options.hpp"
+#include "experiments/cli/product_options.hpp"
+#include "experiments/framework/files.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/block_scaled.hpp"
 #include "softfloat/matrix_units/integer_model.hpp"
 #include "softfloat/matrix_units/product.hpp"
 #include "softfloat/matrix_units/units.hpp"
-#include "softfloat/rounding_names.hpp"
 
 namespace ulp {
 namespace {
 
 struct MatmulOptions {
-    std::string model, a, b, c, output, policy, a_scales, b_scales;
-    std::string like, answers, type = "fp16";
-    bool transpose_a = false, transpose_b = false;
+    std::string unit, a, b, c, out, policy, a_scales, b_scales;
+    std::string answers, type = "fp16";
+    Transpositions transpose;
     std::optional<double> alpha, beta;
     OrderOptions order;
-    bool round = false, saturate = false;
-    std::string rounding;
-    [[nodiscard]] bool rounds() const { return round || saturate || !rounding.empty(); }
+    RoundingOptions rounding;
+    bool evidence = false;
 };
-
-std::optional<OperandRounding> rounding_of(const MatmulOptions& options) {
-    if (!options.round && options.rounds()) {
-        throw UsageError(fmt::format("{} says how --round rounds; give --round, too",
-                                     options.saturate ? "--saturate" : "--rounding"));
-    }
-    if (!options.round) return std::nullopt;
-    if (options.rounding.empty()) return OperandRounding{Rounding::nearest_even, options.saturate};
-    for (const Rounding rounding : {Rounding::nearest_even, Rounding::nearest_away, Rounding::toward_zero}) {
-        if (options.rounding == name_of(rounding)) return OperandRounding{rounding, options.saturate};
-    }
-    throw UsageError("there is no rounding '" + options.rounding +
-                     "' for operands; choose nearest_even, nearest_away (cvt.rna.tf32) or toward_zero");
-}
 
 /// Sizes of op(A) * op(B), checked, with C's.
 template <class Real>
 ProductProblem<Real> problem_of(const MatmulOptions& options, const LoadedMatrix<Real>& a, const LoadedMatrix<Real>& b,
                                 const std::optional<LoadedMatrix<Real>>& c) {
-    const auto [m, k] = options.transpose_a ? std::pair{a.cols, a.rows} : std::pair{a.rows, a.cols};
-    const auto [k_of_b, n] = options.transpose_b ? std::pair{b.cols, b.rows} : std::pair{b.rows, b.cols};
+    const auto [m, k] = options.transpose.a ? std::pair{a.cols, a.rows} : std::pair{a.rows, a.cols};
+    const auto [k_of_b, n] = options.transpose.b ? std::pair{b.cols, b.rows} : std::pair{b.rows, b.cols};
     if (k != k_of_b) {
-        throw DataError(fmt::format(
-            "A is {} x {} and B is {} x {}: the inner sizes differ (--transpose-a, --transpose-b?)", m, k, k_of_b, n));
+        throw DataError(fmt::format("A is {} x {} and B is {} x {}: the inner sizes differ (--transpose a, b or a,b?)",
+                                    m, k, k_of_b, n));
     }
     if (c && (c->rows != m || c->cols != n)) {
         throw DataError(fmt::format("{}: C is {} x {}, the product is {} x {}", options.c, c->rows, c->cols, m, n));
     }
-    ProductProblem<Real> problem{view_of(a, options.transpose_a), view_of(b, options.transpose_b), {}, {nullptr, m, n}};
+    ProductProblem<Real> problem{view_of(a, options.transpose.a), view_of(b, options.transpose.b), {}, {nullptr, m, n}};
     if (c) problem.c = view_of(*c);
     return problem;
 }
@@ -108,7 +93,7 @@ void multiply_floats(const MatmulOptions& options, const UnitRow& row, TensorCor
     ProductOrder order = options.order.order();
     order.epilogue = epilogue_of<float>(options);
     const bool reads_c = !order.epilogue || order.epilogue->beta != 0;
-    const auto rounding = rounding_of(options);
+    const auto rounding = options.rounding.rounding();
     const auto a = load_matrix(options.a, model.a_format, rounding);
     const auto b = load_matrix(options.b, model.b_format, rounding);
     const auto load = [&](const std::string& path) { return load_matrix(path, model.accumulator, rounding); };
@@ -118,7 +103,7 @@ void multiply_floats(const MatmulOptions& options, const UnitRow& row, TensorCor
     problem.d.data = d.data();
     options.order.require_pieces(problem.k(), model.instruction_k);
     soft_product(model, order, problem);
-    save_matrix(options.output, model.accumulator, problem.m(), problem.n(), d);
+    save_matrix(options.out, model.accumulator, problem.m(), problem.n(), d);
     report_overflows(model.a_format, a, b, d);
     fmt::print("{}: {} x {} x {} products, {} in, {} out\n", row.key(), problem.m(), problem.n(), problem.k(),
                row.input, row.output);
@@ -126,13 +111,13 @@ void multiply_floats(const MatmulOptions& options, const UnitRow& row, TensorCor
 
 void require_plain_order(const MatmulOptions& options, const std::string& key) {
     if (options.alpha || options.beta || options.order.order() != ProductOrder{} || !options.policy.empty()) {
-        throw UsageError(key + " has no --alpha, --beta, --split-k, --promote, other orders of k, or --policy");
+        throw UsageError(key + " has no --alpha, --beta, --order or --policy");
     }
 }
 
 void require_no_rounding(const MatmulOptions& options, const std::string& key) {
-    if (options.rounds()) {
-        throw UsageError(key + " takes its operands as they are, without --round, --rounding and --saturate");
+    if (options.rounding.given()) {
+        throw UsageError(key + " takes its operands as they are, without --rounding and --saturate");
     }
 }
 
@@ -150,7 +135,7 @@ void multiply_fp64(const MatmulOptions& options, const UnitRow& row, const Tenso
     problem.d.data = d.data();
     options.order.require_pieces(problem.k(), model.instruction_k);
     fp64_product(model, order, problem);
-    npy::write(options.output, npy::matrix("<f8", problem.m(), problem.n(), d));
+    npy::write(options.out, npy::matrix("<f8", problem.m(), problem.n(), d));
     fmt::print("{}: {} x {} x {} products\n", row.key(), problem.m(), problem.n(), problem.k());
 }
 
@@ -168,7 +153,7 @@ void multiply_integers(const MatmulOptions& options, const UnitRow& row, const I
     std::vector<std::int32_t> d(static_cast<std::size_t>(p.m() * p.n()));
     p.d.data = d.data();
     gemm(model, p);
-    npy::write(options.output, npy::matrix("<i4", p.m(), p.n(), d));
+    npy::write(options.out, npy::matrix("<i4", p.m(), p.n(), d));
     fmt::print("{}: {} x {} x {} products\n", row.key(), p.m(), p.n(), p.k());
 }
 
@@ -185,7 +170,7 @@ MatrixView scales_view(const std::optional<LoadedMatrix<float>>& scales, const s
 
 void multiply_block_scaled(const MatmulOptions& options, const UnitRow& row, const BlockScaledModel& model) {
     require_plain_order(options, row.key());
-    const auto rounding = rounding_of(options);
+    const auto rounding = options.rounding.rounding();
     const auto a = load_matrix(options.a, model.unscaled.a_format, rounding);
     const auto b = load_matrix(options.b, model.unscaled.b_format, rounding);
     const auto c = load_c<float>(
@@ -204,33 +189,34 @@ void multiply_block_scaled(const MatmulOptions& options, const UnitRow& row, con
     std::vector<float> d(static_cast<std::size_t>(p.m() * p.n()));
     p.d.data = d.data();
     gemm(model, problem);
-    save_matrix(options.output, model.unscaled.accumulator, p.m(), p.n(), d);
+    save_matrix(options.out, model.unscaled.accumulator, p.m(), p.n(), d);
     report_overflows(model.unscaled.a_format, a, b, d);
     fmt::print("{}: {} x {} x {} products, scales of {} elements\n", row.key(), p.m(), p.n(), p.k(), model.scale_block);
 }
 
 ExitCode matmul(const MatmulOptions& options) {
-    if (options.like.empty() == options.model.empty()) {
+    if (options.unit.empty()) {
         throw UsageError(
-            "say what multiplies: --model KEY, a unit, or --like cublas-VERSION@CARD, a library on a card");
+            "say what multiplies: --unit KEY, a matrix unit, or --unit cublas-VERSION@CARD, a library on a card");
     }
-    if (!options.like.empty()) {
-        if (!options.policy.empty() || options.rounds() || !options.a_scales.empty() || !options.b_scales.empty() ||
-            options.order.order() != ProductOrder{}) {
-            throw UsageError(
-                "--like takes A, B, C, --alpha, --beta and the transpositions alone: the library chooses the order of "
-                "k");
+    require_writable(options.out);
+    if (is_library_name(options.unit)) {
+        if (!options.policy.empty() || options.rounding.given() || !options.a_scales.empty() ||
+            !options.b_scales.empty() || options.order.order() != ProductOrder{}) {
+            throw UsageError(options.unit +
+                             " takes A, B, C, --alpha, --beta and --transpose alone: the library chooses the order of "
+                             "k");
         }
         // Without factors a C is added as it is.
         const auto factors = epilogue_of<float>(options).value_or(LinearEpilogue{1, options.c.empty() ? 0.0 : 1.0});
-        return multiply_like_library({options.like, options.answers, options.type, options.a, options.b, options.c,
-                                      options.output, options.transpose_a, options.transpose_b,
+        return multiply_like_library({options.unit, options.answers, options.type, options.a, options.b, options.c,
+                                      options.out, options.transpose.a, options.transpose.b,
                                       static_cast<float>(factors.alpha), static_cast<float>(factors.beta)});
     }
-    const UnitRow row = unit_named(options.model);
+    const UnitRow row = unit_named(options.unit);
     const auto* scaled = row.as<BlockScaledModel>();
     if (scaled == nullptr && (!options.a_scales.empty() || !options.b_scales.empty())) {
-        throw UsageError(options.model + " has no scales; `ulplab models` names the block-scaled models");
+        throw UsageError(options.unit + " has no scales; `ulplab models` names the block-scaled models");
     }
     if (scaled != nullptr) {
         multiply_block_scaled(options, row, *scaled);
@@ -241,29 +227,29 @@ ExitCode matmul(const MatmulOptions& options) {
     } else {
         multiply_floats(options, row, *row.as<TensorCoreModel>());
     }
-    fmt::print("{}", evidence_lines(row, options.policy));
+    fmt::print("{}", evidence_lines(row, options.policy, options.evidence));
     return ExitCode::good;
 }
 
 Action declare_matmul(OptionParser& app) {
     const auto options = std::make_shared<MatmulOptions>();
-    app.add_option("--model", options->model,
-                   fmt::format("row of the model table, such as sm_90:wgmma.fp16.fp32{}", or_unit_file));
     app.add_option(
-        "--like", options->like,
-        "in place of --model: cublas-VERSION@CARD, such as cublas-13.1.0@H100, by the stored answers of its heuristic");
-    app.add_option("--answers", options->answers, "with --like: the stored answers, from `ulplab gpu answers`");
+           "--unit", options->unit,
+           fmt::format("what multiplies: a row of `ulplab models`, such as sm_90:wgmma.fp16.fp32{}; or "
+                       "cublas-VERSION@CARD, such as cublas-13.1.0@H100, by the stored answers of its heuristic",
+                       or_unit_file))
+        .type_name("KEY|FILE");
+    app.add_option("--answers", options->answers, "of cublas-VERSION@CARD: the answers, from `ulplab gpu answers`");
     app.add_option("--type", options->type,
-                   "with --like: type of product, as in a list of shapes; of e5m2 A is E4M3, B is E5M2")
+                   "of cublas-VERSION@CARD: type of product, as in a list of shapes; of e5m2 A is E4M3, B is E5M2")
         .capture_default_str();
     app.add_option("A", options->a, "m x k, .npy of float16, float32 or codes as unsigned integers").required();
     app.add_option("B", options->b, "k x n").required();
     app.add_option("C", options->c,
                    "m x n: what the first instruction accumulates to; with --alpha or --beta the "
                    "epilogue's C");
-    app.add_option("-o,--output", options->output, "file for D, .npy").required();
-    app.add_flag("--transpose-a", options->transpose_a, "A holds k x m");
-    app.add_flag("--transpose-b", options->transpose_b, "B holds n x k");
+    app.add_option("--out", options->out, "file for D, .npy").required();
+    options->transpose.declare(app);
     app.add_option("--a-scales", options->a_scales, "scales of A for block-scaled models, m x (k / block); default 1");
     app.add_option("--b-scales", options->b_scales, "scales of B for block-scaled models, (k / block) x n; default 1");
     app.add_option("--alpha", options->alpha,
@@ -271,12 +257,9 @@ Action declare_matmul(OptionParser& app) {
     app.add_option("--beta", options->beta,
                    "factor of C in the epilogue; 0: C is not read, as in BLAS; default 1 with C");
     options->order.declare(app);
-    app.add_option("--policy", options->policy, "policy set used instead of the table's: A, B, C, D, E or H");
-    app.add_flag("--round", options->round, "round the operands to the input format first");
-    app.add_option("--rounding", options->rounding,
-                   "rounding of --round: nearest_even (the default), nearest_away or toward_zero");
-    app.add_flag("--saturate", options->saturate,
-                 "with --round: too large operands become the largest finite number (PTX: .satfinite)");
+    declare_policy(app, options->policy);
+    options->rounding.declare(app, "the operands");
+    app.add_flag("--evidence", options->evidence, "prints all that stands behind the unit's row, aspect by aspect");
     return [options] { return matmul(*options); };
 }
 

@@ -49,7 +49,7 @@ LoadedMatrix<float> load_matrix(const std::filesystem::path& path, const FloatFo
 LoadedMatrix<float> load_scales(const std::filesystem::path& path, const FloatFormat& format);
 
 /// What to do about an operand or a scale that is not a value of its format, for the end of a message.
-inline constexpr std::string_view remedy_of_operands = "use --round to round first";
+inline constexpr std::string_view remedy_of_operands = "use --rounding nearest_even to round first";
 std::string_view remedy_of_scales(const FloatFormat& format);
 
 /// The same for fp64: float64, float32 or float16 numbers, or codes as uint64.

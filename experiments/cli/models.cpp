@@ -3,11 +3,13 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "engine/products/matmul.hpp"
 #include "engine/products/unit_file.hpp"
 #include "experiments/cli/command.hpp"
 #include "experiments/cli/model_keys.hpp"
+#include "experiments/cli/pages.hpp"
 #include "experiments/framework/markdown.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
@@ -19,8 +21,8 @@ namespace ulp {
 namespace {
 
 struct ModelsOptions {
-    std::string gpu, model;
-    std::string format = "console";
+    std::string unit;  // a row, a file, or a GPU
+    bool json = false;
 };
 
 std::string_view summation_name(Summation summation) {
@@ -117,7 +119,64 @@ void print_backends() {
     }
 }
 
-void print_markdown(const std::vector<const UnitRow*>& rows) {
+void print_console(const std::vector<const UnitRow*>& rows) {
+    constexpr std::string_view line = "{:<40} {:<20} {:>3} {:>5} {:>2} {:<12} {:>4} {:<6} {:<7} {}\n";
+    fmt::print(line, "model", "summation", "k", "group", "F", "rounding", "bits", "policy", "aspects",
+               "evidence of ordinary values");
+    for (const UnitRow* row : rows) {
+        const Columns c = columns_of(*row);
+        fmt::print(line, row->key(), c.sums, c.k, c.group, c.fraction_bits, c.rounding, c.bits, row->policies,
+                   aspect_letters(*row), fmt::format("{} ({})", name_of(row->evidence), row->proof));
+    }
+    fmt::print(
+        "\naspects: ordinary values, zeros, exponent floor, subnormals, infinities and overflow, NaN;\n"
+        "L verified live, R recorded, p published, - not an aspect of this unit\n");
+}
+
+/// The rows of the GPU, generation or architecture. Throws UsageError that names the nearest.
+std::vector<const UnitRow*> rows_of_gpu(const std::string& gpu) {
+    const std::string architecture = gpu.empty() ? "" : architecture_of(gpu);
+    std::vector<const UnitRow*> rows;
+    for (const UnitRow& row : unit_table()) {
+        if (architecture.empty() || row.architecture == architecture) rows.push_back(&row);
+    }
+    return rows;
+}
+
+ExitCode print_models(const ModelsOptions& options) {
+    const bool one = is_unit_file(options.unit) || options.unit.find(':') != std::string::npos;
+    const std::optional<UnitRow> named = one ? std::optional(unit_named(options.unit)) : std::nullopt;
+    if (named && options.json) {
+        fmt::print("{}", unit_json({named->file.empty() ? named->key() : named->proof, named->model}));
+        return ExitCode::good;
+    }
+    const std::vector<const UnitRow*> rows = named ? std::vector<const UnitRow*>{&*named} : rows_of_gpu(options.unit);
+    if (options.json) {
+        auto list = nlohmann::ordered_json::array();
+        for (const UnitRow* row : rows) list.push_back(to_json(*row));
+        fmt::print("{}\n", list.dump(2));
+        return ExitCode::good;
+    }
+    print_console(rows);
+    if (named) fmt::print("evidence: {}\n", evidence_text(*named));
+    if (options.unit.empty()) print_backends();
+    return ExitCode::good;
+}
+
+Action declare_models(OptionParser& app) {
+    const auto options = std::make_shared<ModelsOptions>();
+    app.add_option("--unit", options->unit,
+                   "only the rows of a GPU, generation or architecture: H100, Ampere, sm_100; or one row by its key or "
+                   "file, with --json in the form that --unit FILE.json reads")
+        .type_name("GPU|KEY|FILE");
+    app.add_flag("--json", options->json, "prints JSON");
+    return [options] { return print_models(*options); };
+}
+
+}  // namespace
+
+std::string models_page() {
+    const std::vector<const UnitRow*> rows = rows_of_gpu("");
     std::vector<std::vector<std::string>> cells;
     for (const UnitRow* row : rows) {
         const Columns c = columns_of(*row);
@@ -143,67 +202,11 @@ void print_markdown(const std::vector<const UnitRow*>& rows) {
         "contradicts at least one other parameter, such as another F. A test computes this. "
         "[mma_sim.md](../mma_sim.md): the "
         "comparison with MMA-Sim's code, and the instructions that have no row.\n\n";
-    fmt::print("{}",
-               generated_document("Matrix instructions", "ulplab models --format markdown",
-                                  explanation + markdown_table({"model", "summation", "k", "group", "F", "rounding",
-                                                                "bits", "policy", "aspects", "evidence"},
-                                                               cells)));
+    return generated_document("Matrix instructions", "ulplab dev page models",
+                              explanation + markdown_table({"model", "summation", "k", "group", "F", "rounding", "bits",
+                                                            "policy", "aspects", "evidence"},
+                                                           cells));
 }
-
-void print_console(const std::vector<const UnitRow*>& rows) {
-    constexpr std::string_view line = "{:<40} {:<20} {:>3} {:>5} {:>2} {:<12} {:>4} {:<6} {:<7} {}\n";
-    fmt::print(line, "model", "summation", "k", "group", "F", "rounding", "bits", "policy", "aspects",
-               "evidence of ordinary values");
-    for (const UnitRow* row : rows) {
-        const Columns c = columns_of(*row);
-        fmt::print(line, row->key(), c.sums, c.k, c.group, c.fraction_bits, c.rounding, c.bits, row->policies,
-                   aspect_letters(*row), fmt::format("{} ({})", name_of(row->evidence), row->proof));
-    }
-    fmt::print(
-        "\naspects: ordinary values, zeros, exponent floor, subnormals, infinities and overflow, NaN;\n"
-        "L verified live, R recorded, p published, - not an aspect of this unit\n");
-}
-
-/// A row in the form of unit files.
-ExitCode print_unit(const ModelsOptions& options) {
-    if (options.format != "json" || !options.gpu.empty()) {
-        throw UsageError("--model writes one unit as a file; give --format json with it, and no --gpu");
-    }
-    const UnitRow row = unit_named(options.model);
-    fmt::print("{}", unit_json({row.file.empty() ? row.key() : row.proof, row.model}));
-    return ExitCode::good;
-}
-
-ExitCode print_models(const ModelsOptions& options) {
-    if (!options.model.empty()) return print_unit(options);
-    std::vector<const UnitRow*> rows;
-    const std::string architecture = options.gpu.empty() ? "" : architecture_of(options.gpu);
-    for (const UnitRow& row : unit_table()) {
-        if (architecture.empty() || row.architecture == architecture) rows.push_back(&row);
-    }
-    if (options.format == "markdown") {
-        print_markdown(rows);
-    } else if (options.format == "json") {
-        auto list = nlohmann::ordered_json::array();
-        for (const UnitRow* row : rows) list.push_back(to_json(*row));
-        fmt::print("{}\n", list.dump(2));
-    } else {
-        print_console(rows);
-        if (architecture.empty()) print_backends();
-    }
-    return ExitCode::good;
-}
-
-Action declare_models(OptionParser& app) {
-    const auto options = std::make_shared<ModelsOptions>();
-    app.add_option("--gpu", options->gpu, "only those of a GPU, generation or architecture: H100, Ampere, sm_100");
-    app.add_option("--model", options->model,
-                   "with --format json: this row alone, in the form that --model FILE.json reads");
-    app.add_option("--format", options->format, "console, json or markdown").one_of({"console", "json", "markdown"});
-    return [options] { return print_models(*options); };
-}
-
-}  // namespace
 
 Command models_command() {
     return {"models", "the matrix instructions with their models and evidence", declare_models};

@@ -44,7 +44,9 @@ void declare_arithmetic(OptionParser& app, NetOptions& o) {
         app.add_option("--recipe", o.recipe, "a recipe of the list below; +ftz and +fused may follow its name")
             .capture_default_str();
     app.add_option("--level", o.level, "O0 to O3 as apex has them, in the place of a recipe").excludes(recipe);
-    app.add_option("--override", o.overrides, "PROPERTY=VALUE of the level, any number of times");
+    app.add_option("--set", o.overrides, "property of the level; may be repeated")
+        .repeated()
+        .type_name("PROPERTY=VALUE");
     app.add_option("--fp32", o.fp32,
                    "operation that is computed and stored in fp32 whatever the recipe, as softmax; several, or with "
                    "commas")
@@ -55,19 +57,18 @@ void declare_arithmetic(OptionParser& app, NetOptions& o) {
            "operation that takes its inputs in the recipe's low format, as cross_entropy; several, or with commas")
         .repeated()
         .delimiter(',');
-    const DeclaredOption constant =
-        app.add_option("--loss-scale", o.loss_scale, "constant loss scale instead of the recipe's; positive");
-    app.add_option("--scaler", o.scaler,
-                   "rule of the loss scale instead of the recipe's: " +
-                       names_of(loss_scale_dialects(), [](const auto& row) { return row.dialect; }) +
-                       "; constant is a scale of 1")
-        .excludes(constant);
+    app.add_parsed(
+        "--loss-scale", [&o](const std::string& text) { take_loss_scale(o, text); },
+        "loss scale instead of the recipe's: a positive number, which is constant, or a rule: " +
+            names_of(loss_scale_dialects(), [](const auto& row) { return row.dialect; }) +
+            "; constant is a scale of 1");
     app.add_option("--statistics", o.statistics, "format of batch normalisations' running mean and variance");
 }
 
 void declare_backend(OptionParser& app, NetOptions& o) {
-    app.add_option("--unit", o.backend,
-                   "what multiplies; default soft:h100, and eigen for recipes whose products it lacks");
+    app.add_option(
+        "--unit", o.backend,
+        "what multiplies, as in `ulplab run`; default soft:h100, and eigen for recipes whose products it lacks");
 }
 
 std::string recipe_lines() {

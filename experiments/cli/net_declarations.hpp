@@ -10,7 +10,7 @@ namespace ulp {
 
 /// --net and what is behind it: data, optimizer, steps, weights and seed.
 void declare_net(OptionParser& app, NetOptions& options);
-/// --recipe, --level, --override, --fp32, --low, --loss-scale, --scaler and --statistics.
+/// --recipe, --level, --set, --fp32, --low, --loss-scale and --statistics.
 void declare_arithmetic(OptionParser& app, NetOptions& options);
 void declare_backend(OptionParser& app, NetOptions& options);
 /// "Recipes:" and a line for each.

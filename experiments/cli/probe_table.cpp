@@ -130,9 +130,6 @@ ExitCode probe_integers(const ProbeTableOptions& options) {
 
 /// The probes of the unit's formats that its k holds.
 ExitCode probe_unit(const ProbeTableOptions& options) {
-    if (options.k < 1 || options.k > most_unit_k) {
-        throw UsageError(fmt::format("-k is {}; units have 1 to {} products", options.k, most_unit_k));
-    }
     if (options.output == "s32") return probe_integers(options);
     const DotUnit unit = options.open();
     fmt::print("Answers of {}, {} -> {}, k = {}\n", options.unit, options.input, options.output, options.k);

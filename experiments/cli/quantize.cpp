@@ -18,6 +18,7 @@
 #include "engine/files/stored_bytes.hpp"
 #include "engine/tensor/random.hpp"
 #include "experiments/cli/command.hpp"
+#include "experiments/framework/files.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/format_names.hpp"
 #include "softfloat/rounding_names.hpp"
@@ -32,7 +33,6 @@ struct QuantizeOptions {
     std::string element, block, hadamard, rounding, scale;
     std::string along = "last";
     bool saturate = false;
-    int random_bits = 32;
     std::uint64_t seed = 1;
 };
 
@@ -90,8 +90,19 @@ FloatFormat element_format(const std::string& name) {
 
 void set_rounding(const QuantizeOptions& options, Context& context) {
     if (options.rounding.empty()) return;
-    context.rounding = rounding_by_name(options.rounding);
-    context.random_bits = context.rounding == Rounding::stochastic ? options.random_bits : 0;
+    const std::size_t colon = options.rounding.find(':');
+    context.rounding = rounding_by_name(options.rounding.substr(0, colon));
+    const bool stochastic = context.rounding == Rounding::stochastic;
+    context.random_bits = stochastic ? 32 : 0;
+    if (colon == std::string::npos) return;
+    const auto bits = whole_number_of(std::string_view(options.rounding).substr(colon + 1), 1);
+    if (!stochastic || !bits || *bits > 32) {
+        throw UsageError(
+            fmt::format("--rounding {}: only stochastic rounding has random bits, from 1 to 32, such as "
+                        "stochastic:16",
+                        options.rounding));
+    }
+    context.random_bits = *bits;
 }
 
 TensorScale tensor_scale_of(const std::string& text) {
@@ -224,6 +235,7 @@ QuantizedTensor quantized_as(const QuantizeOptions& options, const TensorFormat&
 ExitCode quantize_file(const QuantizeOptions& options) {
     const TensorFormat how = format_of(options);
     require_array_file(options.output);
+    require_writable(options.output);
     WrittenArrays written;
     std::size_t quantized = 0;
     for (const auto& [name, array] : inputs_of(options.input)) {
@@ -271,10 +283,8 @@ Action declare_quantize(OptionParser& app) {
         .one_of({"last", "first"})
         .capture_default_str();
     app.add_option("--rounding", o->rounding,
-                   "rounding of the elements: nearest_even, nearest_away, toward_zero, down, up, odd or stochastic");
-    app.add_option("--random-bits", o->random_bits, "random bits of stochastic rounding")
-        .range(1, 32)
-        .capture_default_str();
+                   "rounding of the elements: nearest_even, nearest_away, toward_zero, down, up, odd, stochastic or "
+                   "stochastic:BITS (random bits, 1 to 32; default 32)");
     app.add_option("--seed", o->seed,
                    "seed of stochastic rounding and of fresh signs; each name has a stream of its own")
         .capture_default_str();

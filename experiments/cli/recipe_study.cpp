@@ -161,12 +161,6 @@ ArmVerdict verdict_of(const RecipeStudy& study, const StudyArm& arm) {
     return verdict;
 }
 
-std::vector<ArmVerdict> verdicts_of(const RecipeStudy& study) {
-    std::vector<ArmVerdict> judged;
-    for (const StudyArm& arm : study.arms) judged.push_back(verdict_of(study, arm));
-    return judged;
-}
-
 const StudyArm* sufficient_arm(const RecipeStudy& study) {
     for (std::size_t arm = 1; arm < study.arms.size(); ++arm) {
         if (verdict_of(study, study.arms[arm]).outcome == Outcome::holds) return &study.arms[arm];

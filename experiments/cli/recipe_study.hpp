@@ -58,9 +58,8 @@ RecipeStudy study_recipes(Trials& trials, const Arithmetic& reference, const std
 
 /// By how much a loss may lie above the reference's.
 Margin margin_of(const std::vector<double>& reference_losses, double share);
+/// Of an arm of the study; the reference's holds.
 ArmVerdict verdict_of(const RecipeStudy& study, const StudyArm& arm);
-/// One for each arm; the reference's holds.
-std::vector<ArmVerdict> verdicts_of(const RecipeStudy& study);
 /// The first arm that suffices, or null. The reference is none.
 const StudyArm* sufficient_arm(const RecipeStudy& study);
 /// "fp8 suffices: it is the cheapest whose loss is ...", "nothing found: ...".

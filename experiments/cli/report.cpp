@@ -1,4 +1,5 @@
-// `ulplab report`: pages of all results.
+// `ulplab report`: pages of all results; with --draw their figures once more, from their data and the templates as they
+// are now.
 #include "experiments/framework/report.hpp"
 
 #include <fmt/core.h>
@@ -7,22 +8,57 @@
 
 #include "engine/files/whole_file.hpp"
 #include "experiments/cli/command.hpp"
+#include "experiments/framework/experiment.hpp"
+#include "experiments/framework/figures.hpp"
+#include "experiments/framework/files.hpp"
+#include "experiments/framework/stored_results.hpp"
+#include "softfloat/errors.hpp"
 
 namespace ulp {
 namespace {
 
-ExitCode report(const std::string& out) {
-    const std::vector<ReportPage> pages = report_pages(read_results(out));
-    const std::filesystem::path folder(out);
+struct ReportOptions {
+    std::vector<std::string> names;
+    std::string out = "out";
+    bool draw = false;
+};
+
+void draw(const ReportOptions& options) {
+    std::vector<std::string> names;
+    for (const std::string& name : options.names) {
+        names.push_back(experiment_by_name(name).name);
+        read_result(options.out, names.back());
+    }
+    if (names.empty()) {
+        for (const StoredResult& result : read_results(options.out)) names.push_back(result.experiment);
+    }
+    for (const std::string& name : names) {
+        const std::string note = draw_figures(options.out, name);
+        if (!note.empty()) throw DataError(note);
+        fmt::print("{}/{}\n", options.out, name);
+    }
+}
+
+ExitCode report(const ReportOptions& options) {
+    if (!options.names.empty() && !options.draw) {
+        throw UsageError("the report is of all results; NAME says whose figures --draw draws again");
+    }
+    const std::filesystem::path folder(options.out);
+    static_cast<void>(read_results(options.out));  // a folder without results is refused as such
+    require_writable(folder / "report.html");
+    if (options.draw) draw(options);
+    const std::vector<ReportPage> pages = report_pages(read_results(options.out));
     for (const ReportPage& page : pages) replace_whole_file(folder / page.file, page.html);
     fmt::print("{}\n", (folder / pages.front().file).string());
     return ExitCode::good;
 }
 
 Action declare_report(OptionParser& app) {
-    const auto out = std::make_shared<std::string>("out");
-    app.add_option("--out", *out, "folder of the results").capture_default_str().type_name("DIR");
-    return [out] { return report(*out); };
+    const auto options = std::make_shared<ReportOptions>();
+    app.add_option("NAME", options->names, "with --draw: results whose figures are drawn; else of all in the folder");
+    app.add_option("--out", options->out, "folder of the results").capture_default_str().type_name("DIR");
+    app.add_flag("--draw", options->draw, "first draws the results' figures again, without computing");
+    return [options] { return report(*options); };
 }
 
 }  // namespace

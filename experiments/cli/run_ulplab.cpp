@@ -6,19 +6,22 @@
 #include <utility>
 
 #include "experiments/cli/command.hpp"
+#include "experiments/cli/old_names.hpp"
 #include "experiments/cli/program.hpp"
 #include "experiments/framework/machine.hpp"
 #include "softfloat/errors.hpp"
+#include "softfloat/support/nearest_names.hpp"
 
 namespace ulp {
 namespace {
 
 /// The parser would only say that a subcommand is required.
 void refuse_unknown(const std::string& name) {
-    std::vector<std::string_view> names;
-    for (const Command& command : commands()) names.push_back(command.name);
+    std::vector<std::string> names;
+    for (const Command& command : commands()) names.emplace_back(command.name);
     if (std::find(names.begin(), names.end(), name) != names.end()) return;
-    throw UsageError(fmt::format("there is no subcommand \"{}\"; choose from {}", name, fmt::join(names, ", ")));
+    throw UsageError(fmt::format("there is no subcommand \"{}\"; did you mean {}? choose from {}", name,
+                                 nearest_names(name, names, 1), fmt::join(names, ", ")));
 }
 
 constexpr const char* description = "ulplab: a laboratory for low-precision training numerics";
@@ -50,6 +53,7 @@ ExitCode run_ulplab(const std::vector<std::string>& arguments) {
         OptionParser program(description, "ulplab");
         program.version(program_version());
         const Action chosen = declare_subcommands(program, commands());
+        refuse_old_names(arguments);
         if (!arguments.empty() && !arguments.front().starts_with('-')) refuse_unknown(arguments.front());
         if (!program.parse(arguments)) return ExitCode::good;
         return chosen();

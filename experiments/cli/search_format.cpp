@@ -37,7 +37,7 @@ std::vector<Arithmetic> candidates_of(const FormatOptions& options) {
     }
     if (!candidates.empty()) return candidates;
     throw UsageError(
-        fmt::format("--recipes names {} alone, which is the reference; name one more at least", options.against));
+        fmt::format("--recipe names {} alone, which is the reference; name one more at least", options.against));
 }
 
 /// The last arm of the study.
@@ -132,7 +132,7 @@ ExitCode search_format(const FormatOptions& options) {
 Action declare_search_format(OptionParser& app) {
     const auto options = std::make_shared<FormatOptions>();
     declare_search(app, *options);
-    app.add_option("--recipes", options->recipes,
+    app.add_option("--recipe", options->recipes,
                    "recipes to try, several, or with commas; RECIPE@2^N has that constant loss scale; default all of "
                    "the list below")
         .repeated()

@@ -18,56 +18,52 @@ namespace {
 
 struct ShowOptions {
     std::string value;
-    std::vector<std::string> number_formats;
-    std::vector<std::string> outputs;  // "json", "console"; names of number formats, too, as --format once took them
+    std::vector<std::string> formats;
+    bool json = false;
     std::string rounding = "nearest_even";
     bool saturate = false;
     std::optional<OptionParser> app;
 };
 
-/// What to print, and as what; of several forms of the output the last counts.
-struct ShowRequest {
+/// Those that were named, or all.
+std::vector<NamedFormat> formats_of(const ShowOptions& options) {
     std::vector<NamedFormat> formats;
-    bool json = false;
-};
-ShowRequest request_of(const ShowOptions& options) {
-    ShowRequest request;
-    std::vector<std::string> names = options.number_formats;
-    for (const std::string& name : options.outputs) {
-        if (name == "json" || name == "console") {
-            request.json = name == "json";
-        } else {
-            names.push_back(name);
-        }
-    }
-    for (const std::string& name : names) {
+    for (const std::string& name : options.formats) {
         const FloatFormat& format = format_by_name(name);
         for (const NamedFormat& row : named_formats()) {
-            if (row.format == format) request.formats.push_back(row);
+            if (row.format == format) formats.push_back(row);
         }
     }
-    if (request.formats.empty()) request.formats.assign(named_formats().begin(), named_formats().end());
-    return request;
+    if (formats.empty()) formats.assign(named_formats().begin(), named_formats().end());
+    return formats;
 }
 
 /// The value; a negative one looks like an option to the parser and is left over.
 std::string value_of(const ShowOptions& options) {
     std::vector<std::string> values = options.app->remaining();
+    std::erase(values, "--");  // what is behind it is no option
     if (!options.value.empty()) values.insert(values.begin(), options.value);
     if (values.empty()) throw UsageError("show needs a VALUE, such as 0.1, -0x1.8p-10, inf or bits:3C00");
     if (values.size() > 1) throw UsageError("show takes one VALUE, not also '" + values[1] + "'");
-    return values.front();
+    constexpr std::string_view bits = "bits:";
+    const std::string& value = values.front();
+    if (value.starts_with(bits) && (value.size() == bits.size() ||
+                                    value.find_first_not_of("0123456789abcdefABCDEF_'", bits.size()) != value.npos)) {
+        throw UsageError("'" + value + "': give hexadecimal digits behind bits:, such as bits:3C00");
+    }
+    return value;
 }
 
 /// Descriptions in the formats that can hold the text: one that cannot is passed over if several were asked for.
-std::vector<Description> describe_all(const ShowRequest& request, const std::string& text, const Context& how) {
+std::vector<Description> describe_all(const std::vector<NamedFormat>& formats, const std::string& text,
+                                      const Context& how) {
     std::vector<Description> rows;
     std::string complaint;
-    for (const NamedFormat& format : request.formats) {
+    for (const NamedFormat& format : formats) {
         try {
             rows.push_back(describe(format, text, how));
         } catch (const std::invalid_argument& error) {
-            complaint = error.what();
+            if (complaint.empty()) complaint = error.what();
         }
     }
     if (rows.empty()) throw UsageError(complaint);
@@ -123,18 +119,18 @@ Rounding deterministic_rounding(const std::string& name) {
 }
 
 ExitCode show(const ShowOptions& options) {
-    const ShowRequest request = request_of(options);
+    const std::vector<NamedFormat> formats = formats_of(options);
     const std::string text = value_of(options);
     const Rounding rounding = deterministic_rounding(options.rounding);
     const std::vector<Description> rows =
-        describe_all(request, text, {.rounding = rounding, .saturate = options.saturate});
-    if (request.json) {
+        describe_all(formats, text, {.rounding = rounding, .saturate = options.saturate});
+    if (options.json) {
         auto list = nlohmann::ordered_json::array();
         for (const Description& row : rows) list.push_back(to_json(row));
         fmt::print("{}\n", list.dump(2));
         return ExitCode::good;
     }
-    if (request.formats.size() == named_formats().size()) {
+    if (formats.size() == named_formats().size()) {
         print_table(rows);
         return ExitCode::good;
     }
@@ -147,12 +143,10 @@ Action declare_show(OptionParser& app) {
     options->app = app;
     app.allow_extras();
     app.add_option("VALUE", options->value, "a number, as 0.1, -1.5e-3, 0x1.8p-10, inf, or bits:3C00");
-    app.add_option("--number-format", options->number_formats,
-                   "number format (see `ulplab formats`; several may be given); all by default")
+    app.add_option("--format", options->formats,
+                   "number format (see `ulplab formats`); may be repeated; all by default")
         .repeated();
-    app.add_option("--format", options->outputs,
-                   "form of the output: console or json (a number format is taken, too, as by --number-format)")
-        .repeated();
+    app.add_flag("--json", options->json, "prints JSON");
     app.add_option("--rounding", options->rounding,
                    "rounding mode: nearest_even, nearest_away, toward_zero, down, up or odd");
     app.add_flag("--saturate", options->saturate,

@@ -5,16 +5,14 @@
 
 namespace ulp {
 
-Command bench_command();
 Command bound_command();
 Command claims_command();
 Command codes_command();
 Command course_command();
+Command dev_command();
 Command diagnose_command();
-Command digests_command();
 Command discover_command();
 Command doctor_command();
-Command draw_command();
 Command formats_command();
 Command explain_command();
 Command compare_command();
@@ -22,7 +20,6 @@ Command gpu_command();
 Command grade_command();
 Command inspect_command();
 Command list_command();
-Command manual_command();
 Command matmul_command();
 Command models_command();
 Command quantize_command();
@@ -30,10 +27,7 @@ Command report_command();
 Command run_command();
 Command search_command();
 Command show_command();
-Command sweep_command();
-Command testfloat_command();
 Command train_command();
-Command trainings_command();
 Command verify_command();
 
 std::span<const Command> commands() {
@@ -41,16 +35,12 @@ std::span<const Command> commands() {
         // Experiments and what they found.
         list_command(),
         run_command(),
-        sweep_command(),
-        draw_command(),
         report_command(),
         claims_command(),
-        trainings_command(),
         // Numbers.
         show_command(),
         formats_command(),
         codes_command(),
-        testfloat_command(),
         inspect_command(),
         quantize_command(),
         // Matrix units and their models.
@@ -60,19 +50,17 @@ std::span<const Command> commands() {
         explain_command(),
         bound_command(),
         discover_command(),
-        bench_command(),
         gpu_command(),
         compare_command(),
         train_command(),
         diagnose_command(),
         search_command(),
-        digests_command(),
         // The course.
         course_command(),
         grade_command(),
         // This machine, this program.
         doctor_command(),
-        manual_command(),
+        dev_command(),
     };
     return list;
 }

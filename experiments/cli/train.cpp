@@ -17,7 +17,7 @@
 #include "engine/files/whole_file.hpp"
 #include "engine/nets/net_tasks.hpp"
 #include "engine/training/checkpoint.hpp"
-#include "engine/training/trace_file.hpp"
+#include "engine/training/trace.hpp"
 #include "engine/training/trainer.hpp"
 #include "engine/training/weights.hpp"
 #include "experiments/cli/command.hpp"
@@ -79,9 +79,8 @@ std::filesystem::path place_of(const std::filesystem::path& path) {
 void require_outputs(const TrainOptions& options) {
     constexpr std::string_view suffix = ".safetensors";
     if (!options.save_weights.empty() && !options.save_weights.ends_with(suffix)) {
-        throw UsageError(
-            fmt::format("--save-weights {}: weights are written as safetensors; give a name that ends in {}",
-                        options.save_weights, suffix));
+        throw UsageError(fmt::format("--out {}: weights are written as safetensors; give a name that ends in {}",
+                                     options.save_weights, suffix));
     }
     const std::string lock = options.checkpoint.empty() ? "" : options.checkpoint + ".lock";
     const std::string net = options.net.ends_with(".json") ? options.net : "";
@@ -94,7 +93,7 @@ void require_outputs(const TrainOptions& options) {
     }
     for (const auto& [option, file] : {std::pair{"--checkpoint", &options.checkpoint},
                                        {"the lock of --checkpoint", &lock},
-                                       {"--save-weights", &options.save_weights},
+                                       {"--out", &options.save_weights},
                                        {"--products", &options.products},
                                        {"--trace", &options.trace},
                                        {"--histograms", &options.histograms}}) {
@@ -188,7 +187,7 @@ RunIdentity NetRun::identity() const {
         {"--net", description_.name},
         {"net", "of SHA-256 " + sha256_of(json_of(description_))},
         {options_.level.empty() ? "--recipe" : "--level", recipe.name},
-        {"--scaler", recipe.loss_scale.dialect},
+        {"--scaler", recipe.loss_scale.dialect},  // stored names: run_identity.cpp has what they are called
         {"--loss-scale", fmt::format("{}", recipe.loss_scale.initial)},
         {"--backend", trainer_.engine().backend->name()},
         {"--optimizer", options_.optimizer},
@@ -351,7 +350,7 @@ Action declare_train(OptionParser& app) {
     app.add_flag("--evaluate-fp32", o->evaluate_fp32, "evaluates in fp32, whatever the recipe");
     app.add_option("--checkpoint", o->checkpoint,
                    "file that is saved ten times and at Ctrl-C, and resumed from where it exists; locked meanwhile");
-    app.add_option("--save-weights", o->save_weights, "file for the trained weights, .safetensors with the same names");
+    app.add_option("--out", o->save_weights, "file for the trained weights, .safetensors with the same names");
     app.add_option("--products", o->products, "file for the log of every product: shape, backend, path and why");
     app.add_option(
         "--trace", o->trace,

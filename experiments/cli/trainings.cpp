@@ -1,5 +1,5 @@
-// `ulplab trainings`: the experiments that train, with what they train and the failure that they show, from the
-// committed registers.
+// `ulplab dev page trainings`: the experiments that train, with what they train and the failure that they show, from
+// the committed registers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 #include <map>
 #include <memory>
 
-#include "experiments/cli/command.hpp"
+#include "experiments/cli/pages.hpp"
 #include "experiments/framework/experiment.hpp"
 #include "experiments/framework/markdown.hpp"
 #include "experiments/framework/register.hpp"
@@ -87,7 +87,9 @@ constexpr std::string_view lead =
     "something was inserted so that low precision fails. Effect: what the claim of the failure measured, with its 95 % "
     "interval where it has one; of an experiment that shows no failure, its first comparison with fp32.\n\n";
 
-ExitCode show_trainings(const std::string& format) {
+}  // namespace
+
+std::string trainings_page() {
     const std::array registers = {read_register(RunSize::quick), read_register(RunSize::full)};
     std::vector<std::vector<std::string>> rows;
     for (const Experiment& experiment : experiments()) {
@@ -105,22 +107,7 @@ ExitCode show_trainings(const std::string& format) {
             fmt::format("{} runs: ulplab {} on {}, {}.\n", name_of(all.size), all.version, all.date, all.machine);
     }
     const std::string text = std::string(lead) + origins + "\n" + table;
-    fmt::print("{}", format == "markdown" ? generated_document("Trainings", "ulplab trainings --format markdown", text)
-                                          : table);
-    return ExitCode::good;
-}
-
-Action declare_trainings(OptionParser& app) {
-    const auto format = std::make_shared<std::string>("console");
-    app.add_option("--format", *format, "console or markdown").one_of({"console", "markdown"});
-    return [format] { return show_trainings(*format); };
-}
-
-}  // namespace
-
-Command trainings_command() {
-    return {"trainings", "what the experiments train, and the failures of low precision that they show",
-            declare_trainings};
+    return generated_document("Trainings", "ulplab dev page trainings", text);
 }
 
 }  // namespace ulp

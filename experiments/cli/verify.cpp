@@ -207,7 +207,7 @@ ExitCode verify(const Options& options) {
     }
     if (!options.unit.empty() && !options.policy.empty())
         throw UsageError("--policy is of the table's models, not of --unit");
-    const PolicySet* policies = options.policy.empty() ? nullptr : &policy_set(options.policy);
+    const PolicySet* policies = options.policy.empty() ? nullptr : &policy_set_by_word(options.policy);
     std::map<Comparison, int> counts;
     for (const std::string& path : options.paths) {
         const auto own = gpu::find_recording_files(path);
@@ -232,7 +232,7 @@ Action declare(OptionParser& app) {
                    "recordings: .recording files and folders of them, or folders in the published "
                    "layout, of several GPUs, of one, or of one format")
         .required();
-    app.add_option("--policy", options->policy, "policy set used instead of the table's: A, B, C, D, E or H");
+    declare_policy(app, options->policy);
     app.add_option("--unit", options->unit,
                    fmt::format("unit compared in place of the table's model: a row, FILE.json, {}", black_box_forms));
     app.add_option(

@@ -25,7 +25,7 @@ constexpr const char* run_autograder = R"(#!/usr/bin/env bash
 set -uo pipefail
 root=${{AUTOGRADER_ROOT:-/autograder}}
 mkdir -p "$root/results"
-"$root/source/ulplab-grade"{} --student "$root/submission" --seed {} --out "$root/results" --wall 120
+"$root/source/ulplab-grade"{} --student "$root/submission" --seed {} --out "$root/results" --limit wall=120
 code=$?
 [ "$code" -le 1 ] && exit 0
 echo "ulplab-grade ended with exit code $code" >&2

@@ -111,7 +111,7 @@ std::string drawing_html(const StoredResult& result, const StoredFigure& figure)
     }
     return fmt::format(
         "<p class=\"missing\">Not drawn: gnuplot was not there or found nothing to draw. To draw it: "
-        "<code>ulplab draw {}</code>, with the --out of this report.</p>",
+        "<code>ulplab report --draw {}</code>, with the --out of this report.</p>",
         result.experiment);
 }
 

@@ -12,6 +12,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "engine/files/whole_file.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {
@@ -47,6 +48,12 @@ void write_file(const fs::path& path, std::string_view content) {
     file.write(content.data(), static_cast<std::streamsize>(content.size()));
     file.close();
     if (!file) throw DataError(fmt::format("cannot write {}: {}", path.string(), last_error()));
+}
+
+void require_writable(const std::filesystem::path& path) {
+    std::error_code unknown;
+    if (path.empty() || std::filesystem::is_other(path, unknown)) return;
+    const WholeFile writable(path);
 }
 
 std::string plain_name(std::string name) {

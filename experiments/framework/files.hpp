@@ -13,6 +13,10 @@ namespace ulp {
 std::string read_file(const std::filesystem::path& path);
 void write_file(const std::filesystem::path& path, std::string_view content);
 
+/// Before anything is computed: throws DataError that names a file for results that cannot be written. Leaves nothing
+/// behind. An empty name is no file; a pipe or a device is left to the writer.
+void require_writable(const std::filesystem::path& path);
+
 /// The name, [a-z0-9_]+, that may be part of a file's name, a script and a page. Throws DataError for any other.
 std::string plain_name(std::string name);
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "experiments/framework/experiment.hpp"
 #include "experiments/framework/register.hpp"
 
 namespace ulp {
@@ -31,6 +32,16 @@ class RegisterJudge {
   private:
     std::map<RunSize, std::optional<Register>> registers_;
 };
+
+/// The claim whose sentence answers the experiment's question: that of its effect, else the first with an interval,
+/// else the last that was measured.
+std::optional<Claim> answering_claim(const Experiment& experiment, std::span<const Claim> claims);
+
+/// "34 claims: 30 reproduced, 4 refuted".
+std::string verdict_counts(std::span<const Claim> claims);
+
+/// A line for each claim that is neither reproduced nor quoted: at most ten, and how many more there are.
+void print_unreproduced(std::span<const Claim> claims);
 
 /// A verdict, an id and what was measured a line.
 void print_claim_table(std::span<const Claim> claims);

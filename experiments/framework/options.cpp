@@ -7,8 +7,10 @@
 #include <limits>
 #include <optional>
 #include <type_traits>
+#include <utility>
 
 #include "softfloat/errors.hpp"
+#include "softfloat/support/nearest_names.hpp"
 
 namespace ulp {
 
@@ -77,6 +79,7 @@ template DeclaredOption OptionParser::add_option(const std::string&, std::string
 template DeclaredOption OptionParser::add_option(const std::string&, std::vector<std::string>&, const std::string&);
 template DeclaredOption OptionParser::add_option(const std::string&, std::vector<std::int64_t>&, const std::string&);
 template DeclaredOption OptionParser::add_option(const std::string&, std::vector<int>&, const std::string&);
+template DeclaredOption OptionParser::add_option(const std::string&, std::vector<double>&, const std::string&);
 template DeclaredOption OptionParser::add_option(const std::string&, std::filesystem::path&, const std::string&);
 template DeclaredOption OptionParser::add_option(const std::string&, int&, const std::string&);
 template DeclaredOption OptionParser::add_option(const std::string&, unsigned&, const std::string&);
@@ -86,6 +89,15 @@ template DeclaredOption OptionParser::add_option(const std::string&, std::uint64
 template DeclaredOption OptionParser::add_option(const std::string&, double&, const std::string&);
 template DeclaredOption OptionParser::add_option(const std::string&, std::optional<float>&, const std::string&);
 template DeclaredOption OptionParser::add_option(const std::string&, std::optional<double>&, const std::string&);
+
+DeclaredOption OptionParser::add_parsed(const std::string& names, std::function<void(const std::string&)> take,
+                                        const std::string& help) {
+    const auto take_all = [take = std::move(take)](const std::vector<std::string>& texts) {
+        for (const std::string& text : texts) take(text);
+    };
+    CLI::Option* const option = app_->add_option_function<std::vector<std::string>>(names, take_all, help);
+    return DeclaredOption(option->expected(1)->allow_extra_args(false)->take_all()->type_name("TEXT"));
+}
 
 DeclaredOption OptionParser::add_flag(const std::string& names, bool& value, const std::string& help) {
     return DeclaredOption(app_->add_flag(names, value, help));
@@ -103,6 +115,29 @@ void OptionParser::version(const std::string& text) { app_->set_version_flag("--
 void OptionParser::allow_extras() { app_->allow_extras(); }
 std::vector<std::string> OptionParser::remaining() const { return app_->remaining(); }
 
+namespace {
+
+/// Throws UsageError for the first argument that is no option of the subcommand, with the nearest of its options.
+void refuse_unknown_option(const CLI::App& program) {
+    const CLI::App* app = &program;
+    std::string words = app->get_name();
+    while (!app->get_subcommands().empty()) {
+        app = app->get_subcommands().front();
+        words += " " + app->get_name();
+    }
+    std::vector<std::string> names;
+    for (const CLI::Option* option : app->get_options()) {
+        for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+    for (const std::string& extra : app->remaining()) {
+        if (!extra.starts_with("--") || extra == "--") continue;
+        throw UsageError(words + " has no option " + extra.substr(0, extra.find('=')) + "; did you mean " +
+                         nearest_names(extra.substr(0, extra.find('=')), names, 1) + "? see " + words + " --help");
+    }
+}
+
+}  // namespace
+
 bool OptionParser::parse(const std::vector<std::string>& arguments) {
     try {
         app_->parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // CLI11 wants them reversed
@@ -111,6 +146,7 @@ bool OptionParser::parse(const std::vector<std::string>& arguments) {
         app_->exit(request);
         return false;
     } catch (const CLI::ParseError& error) {
+        refuse_unknown_option(*app_);
         std::string sentence = error.what();
         while (!sentence.empty() && (sentence.back() == '.' || sentence.back() == '\n')) sentence.pop_back();
         throw UsageError(sentence + "; see --help");

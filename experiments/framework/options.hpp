@@ -6,6 +6,7 @@
 //     if (!parser.parse(arguments)) return ExitCode::good;
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -46,6 +47,10 @@ class OptionParser {
     /// Sets `value` to what the command line says. T is one of the types that options.cpp lists.
     template <typename T>
     DeclaredOption add_option(const std::string& names, T& value, const std::string& help);
+    /// Gives the text of the value to `take`, which throws UsageError for a wrong one; of an option that is repeated
+    /// each text in turn.
+    DeclaredOption add_parsed(const std::string& names, std::function<void(const std::string&)> take,
+                              const std::string& help);
     /// Sets `value` to true, or to false for names that begin with an exclamation mark.
     DeclaredOption add_flag(const std::string& names, bool& value, const std::string& help);
 

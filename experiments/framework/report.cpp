@@ -26,7 +26,7 @@ std::string command_of(const StoredResult& result) {
     std::string command = fmt::format("ulplab run {}", result.experiment);
     if (result.mode != "quick") command += " --" + result.mode;
     command += fmt::format(" --seed {}", result.seed);
-    if (!result.backend.empty()) command += " --backend " + result.backend;
+    if (!result.backend.empty()) command += " --unit " + result.backend;
     for (const auto& [key, value] : result.changed_settings) command += fmt::format(" --set {}={}", key, value);
     return command;
 }

@@ -17,7 +17,7 @@
 namespace ulp {
 namespace {
 
-/// Each --set, --mnist and --text must be known to one of the chosen experiments at least; it is applied to those that
+/// Each --set, --mnist and --data must be known to one of the chosen experiments at least; it is applied to those that
 /// know it.
 Settings settings_for(const Experiment& experiment, const std::vector<const Experiment*>& chosen,
                       const RunOptions& options) {
@@ -42,8 +42,7 @@ void check_backend(const std::string& backend, const std::vector<const Experimen
     make_backend(backend);  // throws for one that does not exist
     const auto takes_none = [](const Experiment* experiment) { return !experiment->without_backend.empty(); };
     if (!chosen.empty() && std::ranges::all_of(chosen, takes_none)) {
-        throw UsageError(
-            fmt::format("{} takes no --backend: {}", chosen.front()->name, chosen.front()->without_backend));
+        throw UsageError(fmt::format("{} takes no --unit: {}", chosen.front()->name, chosen.front()->without_backend));
     }
 }
 
@@ -83,15 +82,30 @@ std::string remedy(const Request& request, std::span<const Claim> claims) {
                        fmt::join(changed, ", "), request.experiment->name);
 }
 
-void print_finding(const Request& request, const Finding& finding, const std::filesystem::path& out) {
-    fmt::print("{}: {}\n", request.experiment->name, request.experiment->question);
+/// Every claim, what to do about failed ones, and which products a card has computed.
+void print_all(const Request& request, const Finding& finding) {
     print_claim_sentences(finding.claims);
     if (!all_hold(finding.claims)) fmt::print("{}\n", remedy(request, finding.claims));
     static const std::vector<CardEvidence> evidence = committed_card_evidence();
     for (const UnitProducts& row : finding.products) {
         fmt::print("{}\n", seen_on_card(evidence, request.experiment->name, row));
     }
-    fmt::print("results: {}{}\n\n", (out / request.experiment->name).string(),
+}
+
+/// The sentence that answers the question, how many claims hold, and those that do not.
+void print_short(const Request& request, const Finding& finding) {
+    if (const auto claim = answering_claim(*request.experiment, finding.claims)) {
+        fmt::print("answer: {} Measured: {}.\n", claim->statement, claim->measured);
+    }
+    fmt::print("{}; --verbose prints all\n", verdict_counts(finding.claims));
+    print_unreproduced(finding.claims);
+    if (!all_hold(finding.claims)) fmt::print("{}\n", remedy(request, finding.claims));
+}
+
+void print_finding(const Request& request, const Finding& finding, const RunOptions& options) {
+    fmt::print("{}: {}\n", request.experiment->name, request.experiment->question);
+    options.verbose ? print_all(request, finding) : print_short(request, finding);
+    fmt::print("results: {}{}\n\n", (options.out / request.experiment->name).string(),
                finding.skipped ? " (complete already, not run again; --force runs it)" : "");
     std::fflush(stdout);
 }
@@ -120,21 +134,16 @@ void declare_run_options(OptionParser& app, RunOptions& options) {
     app.add_flag("!--quick", options.full, "the short version (default)").excludes(full);
     app.add_flag("--smoke", options.smoke, "as short as can be: to compare bits, not to judge claims").excludes(full);
     app.add_option("--set", options.assignments, "change a setting; may be repeated").type_name("KEY=VALUE").repeated();
-    app.add_option("--backend", options.backend,
+    app.add_option("--unit", options.backend,
                    "matrix unit: soft:v100, soft:a100, soft:h100, soft:ieee, eigen ...; not for experiments "
                    "whose products go through none")
         .type_name("SPEC");
     app.add_option("--mnist", options.mnist, "folder with the MNIST idx files, for experiments that train on digits")
         .type_name("DIR");
-    app.add_option("--text", options.text, "text file, for experiments that train on text").type_name("FILE");
+    app.add_option("--data", options.text, "text file, for experiments that train on text").type_name("FILE");
     app.add_flag("--force", options.force, "run again what is complete in the output folder already");
-    app.add_option("--format", options.format, "what to print: console or json")
-        .one_of({"console", "json"})
-        .capture_default_str();
-}
-
-OutputFormat output_format(const RunOptions& options) {
-    return options.format == "json" ? OutputFormat::json : OutputFormat::console;
+    app.add_flag("--verbose", options.verbose, "prints every claim, and which products a card has computed");
+    app.add_flag("--json", options.json, "prints the records as JSON");
 }
 
 ExitCode run_experiments(const std::vector<const Experiment*>& chosen, const RunOptions& options) {
@@ -146,7 +155,6 @@ ExitCode run_experiments(const std::vector<const Experiment*>& chosen, const Run
     }
     check_backend(options.backend, chosen);
     make_writable_folder(options.out);
-    const bool console = output_format(options) == OutputFormat::console;
     Progress progress(requests.size());
     auto records = nlohmann::ordered_json::array();
     RegisterJudge judge;
@@ -162,13 +170,13 @@ ExitCode run_experiments(const std::vector<const Experiment*>& chosen, const Run
         if (!judge.agrees({name, request.size, request.seed, has_own_settings(request), finding.claims})) good = false;
         drawn = drawn && !finding.undrawn;
         if (!finding.note.empty()) fmt::print(stderr, "ulplab: {}\n", finding.note);
-        if (console) {
-            print_finding(request, finding, options.out);
+        if (!options.json) {
+            print_finding(request, finding, options);
         } else {
             records.push_back(nlohmann::ordered_json::parse(finding.record));
         }
     }
-    if (!console) fmt::print("{}\n", records.dump(2));
+    if (options.json) fmt::print("{}\n", records.dump(2));
     if (!good) return ExitCode::claim_failed;  // the result's own word comes before the drawing's
     return drawn ? ExitCode::good : ExitCode::data;
 }

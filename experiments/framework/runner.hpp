@@ -11,8 +11,6 @@
 
 namespace ulp {
 
-enum class OutputFormat { console, json };
-
 /// The options that every experiment takes.
 struct RunOptions {
     std::uint64_t seed = 1;
@@ -20,11 +18,12 @@ struct RunOptions {
     bool full = false;                     // --full
     bool smoke = false;                    // --smoke
     std::vector<std::string> assignments;  // --set key=value
-    std::string backend;                   // --backend SPEC
+    std::string backend;                   // --unit SPEC
     std::string mnist;                     // --mnist DIR: the setting "mnist" where an experiment has it
-    std::string text;                      // --text FILE: the setting "text" likewise
-    std::string format = "console";
-    bool force = false;  // --force: run again what is complete
+    std::string text;                      // --data FILE: the setting "text" likewise
+    bool force = false;                    // --force: run again what is complete
+    bool verbose = false;                  // --verbose: every claim and product
+    bool json = false;                     // --json
 
     [[nodiscard]] RunSize size() const { return full ? RunSize::full : smoke ? RunSize::smoke : RunSize::quick; }
 };
@@ -34,11 +33,8 @@ std::vector<const Experiment*> chosen_experiments(const std::vector<std::string>
 
 void declare_run_options(OptionParser& app, RunOptions& options);
 
-/// "console" or "json".
-OutputFormat output_format(const RunOptions& options);
-
-/// Runs them in turn into <out>/<name>/, but for those that are complete there, and prints their claims, or with json a
-/// list of their result records. Checks all options before the first one starts. Throws as the errors of
+/// Runs them in turn into <out>/<name>/, but for those that are complete there, and prints what they answer, or with
+/// --json a list of their result records. Checks all options before the first one starts. Throws as the errors of
 /// softfloat/errors.hpp say.
 ExitCode run_experiments(const std::vector<const Experiment*>& chosen, const RunOptions& options);
 

@@ -25,8 +25,8 @@ void draw(const fs::path& parent, const std::string& name, Finding& finding) {
     } catch (const DataError& error) {
         finding.undrawn = true;
         finding.note = fmt::format(
-            "the result is complete, but a figure is missing: {}; when that is mended: ulplab draw "
-            "{} --out {}",
+            "the result is complete, but a figure is missing: {}; when that is mended: ulplab report "
+            "--draw {} --out {}",
             error.what(), name, parent.string());
     }
 }

@@ -30,7 +30,7 @@ Json parse(std::string_view description, const std::string& place) {
         return true;
     };
     Json grid = Json::parse(description, not_deep, false);
-    if (grid.is_discarded() || !grid.is_object()) refuse(place, "this is not a JSON object; see `ulplab sweep --help`");
+    if (grid.is_discarded() || !grid.is_object()) refuse(place, "this is not a JSON object; see `ulplab run --help`");
     static const std::set<std::string> known = {"experiment", "mode", "seeds", "backends", "settings"};
     for (const auto& [key, value] : grid.items()) {
         if (!known.contains(key)) {

@@ -20,7 +20,7 @@ struct MatrixUnit {
 /// A backend's specification without what may not stand in a series' name: "checked(soft:h100;soft:v100)".
 std::string series_name(std::string backend);
 
-/// The models of V100, A100 and H100, and after them the backend that --backend names, if it is another.
+/// The models of V100, A100 and H100, and after them the backend that --unit names, if it is another.
 /// Throws UsageError or std::invalid_argument for a backend that does not exist.
 std::vector<MatrixUnit> matrix_units(const RunContext& context);
 

@@ -15,7 +15,7 @@
 //
 // AMD: OUT/<GPU>/<format>/{a,b,c,d}_*.txt, the layout of the published recordings, which `ulplab verify OUT` reads.
 //
-// Both: `ulplab discover --unit "program:./ulplab_record --answer NAME" --input fp16 --output fp32 -k 16`.
+// Both: `ulplab discover --unit "program:./ulplab_record --answer NAME" --format fp16,fp32 -k 16`.
 #if defined(__HIP__)
 #include <hip/hip_runtime.h>
 #define ULPLAB_AMD 1

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <stdexcept>
+#include <vector>
 
 #include "softfloat/matrix_units/units.hpp"
 #include "softfloat/support/nearest_names.hpp"
@@ -47,7 +48,10 @@ std::string architecture_of(std::string_view gpu) {
     for (const UnitRow& row : unit_table()) {
         if (row.architecture == gpu) return row.architecture;
     }
-    throw std::invalid_argument("there is no GPU model '" + std::string(gpu) + "'; choose one of " + names);
+    std::vector<std::string> known;
+    for (const NamedGpu& row : known_gpus) known.emplace_back(row.name);
+    throw std::invalid_argument("there is no GPU model '" + std::string(gpu) + "'; did you mean " +
+                                nearest_names(gpu, known, 1) + "? choose one of " + names);
 }
 
 }  // namespace ulp

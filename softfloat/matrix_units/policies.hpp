@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <string>
 #include <string_view>
 
 #include "softfloat/matrix_units/model.hpp"
@@ -17,7 +18,8 @@ enum class FloorRule : std::uint8_t {
 
 /// A named set of policies; the rule gives their exponent floor.
 struct PolicySet {
-    std::string_view name;
+    std::string_view name;  // in stored data
+    std::string_view word;  // on the command line
     std::string_view meaning;
     BlockPolicies policies;
     FloorRule floor = FloorRule::none;
@@ -28,27 +30,33 @@ struct PolicySet {
 /// sm_90 use policy set H; rows of GPUs not yet tested use B.
 inline constexpr std::array policy_sets{
     PolicySet{"A",
+              "leading_bit",
               "zeros ignored, an exponent floor, a subnormal c at its leading bit, underflow keeps its sign",
               {ZeroProduct::ignored, ZeroAddend::ignored, SubnormalAddend::at_leading_bit, UnderflowSign::kept,
                no_exponent_floor},
               FloorRule::by_fraction_bits},
     PolicySet{"B",
+              "zeros_count",
               "a zero operand and a zero c count at exponent -126",
               {ZeroProduct::operand_at_fp32_emin, ZeroAddend::at_fp32_emin, SubnormalAddend::at_emin,
                UnderflowSign::positive, no_exponent_floor}},
     PolicySet{"C",
+              "zeros_ignored",
               "zeros ignored, no exponent floor",
               {ZeroProduct::ignored, ZeroAddend::ignored, SubnormalAddend::at_emin, UnderflowSign::positive,
                no_exponent_floor}},
     PolicySet{"D",
+              "zero_c_counts",
               "zero products ignored, a zero c counts at the accumulator's emin",
               {ZeroProduct::ignored, ZeroAddend::at_accumulator_emin, SubnormalAddend::at_emin, UnderflowSign::positive,
                no_exponent_floor}},
     PolicySet{"E",
+              "zeros_as_subnormals",
               "a zero operand and a zero c count as subnormals of their formats",
               {ZeroProduct::operand_as_subnormal, ZeroAddend::at_accumulator_emin, SubnormalAddend::at_emin,
                UnderflowSign::positive, no_exponent_floor}},
     PolicySet{"H",
+              "measured_h100",
               "zeros ignored, an exponent floor 7 below emin, a subnormal c at emin, underflow positive",
               {ZeroProduct::ignored, ZeroAddend::ignored, SubnormalAddend::at_emin, UnderflowSign::positive,
                no_exponent_floor},
@@ -57,6 +65,11 @@ inline constexpr std::array policy_sets{
 
 /// The set of that name. Throws std::invalid_argument that lists the names.
 const PolicySet& policy_set(std::string_view name);
+/// The set of that word: "measured_h100". Throws std::invalid_argument that lists the words; of a name it says the
+/// word.
+const PolicySet& policy_set_by_word(std::string_view word);
+/// "leading_bit, zeros_count, ..."
+std::string policy_words();
 
 /// The model with its policies replaced by the set's.
 constexpr TensorCoreModel with_policies(TensorCoreModel model, const PolicySet& set) {

@@ -141,7 +141,7 @@ TEST_CASE("wrong usage of grade and course is told") {
     refused({"grade"}, 2, "say --student DIR for one student's files, or --class DIR");
     refused({"grade", "decode", "--student", out.path().string()}, 2, "there is no exercise \"decode\"; choose from");
     refused({"grade", "--student", (out / "nobody").string()}, 3, "there is no folder");
-    refused({"grade", "--student", out.path().string(), "--memory", "1"}, 2, "--memory");
+    refused({"grade", "--student", out.path().string(), "--limit", "memory=1"}, 2, "memory");
     refused({"course"}, 2, "A subcommand is required");
     refused({"course", "export"}, 2, "DIR is required");
     refused({"course", "export", "/proc/nothing/tree"}, 3, "cannot make");

@@ -19,6 +19,7 @@ cat >"$work/bin/ulplab" <<STAND_IN
 #!/usr/bin/env bash
 if [ "\$1" = run ]; then
     case " \$* " in
+        *" --grid "*) PATH=/nonexistent exec "$programs/ulplab" "\$@" ;;
         *" all "*) PATH=/nonexistent exec "$programs/ulplab" "\${@/all/roofline}" ;;
         *" gradient_histogram "*) set -- "\$@" --set steps=8 --set hidden=16 --set train_images=64 --set test_images=50 ;;
         *" overflow "*) set -- "\$@" --set length=4096 ;;
@@ -34,8 +35,6 @@ if [ "\$1" = run ]; then
     cat "\$kept"
 elif [ "\$1" = search ]; then
     exec "$programs/ulplab" "\${@/#100/2}"  # steps
-elif [ "\$1" = sweep ]; then
-    PATH=/nonexistent exec "$programs/ulplab" "\$@"
 else
     exec "$programs/ulplab" "\$@"
 fi

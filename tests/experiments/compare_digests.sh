@@ -16,7 +16,7 @@ digests() {
     for manifest in "$work/$2"/*/manifest.json; do
         printf '%s %s\n' "$(basename "$(dirname "$manifest")")" "$(sed -n 's/.*"digest": "\(.*\)".*/\1/p' "$manifest")"
     done
-    "$1/bin/ulplab" digests
+    "$1/bin/ulplab" dev digests
 }
 digests "${builds[0]}" a >"$work/a.txt"
 digests "${builds[1]}" b >"$work/b.txt"

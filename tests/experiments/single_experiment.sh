@@ -11,7 +11,7 @@ fail() { echo "single_experiment.sh: $1" >&2; exit 1; }
 
 cmake --build "$build" --target "$name" >"$work/log" || { cat "$work/log" >&2; fail "$name does not build"; }
 objects=$(ninja -C "$build" -t inputs "$name" | grep '\.o$')
-others='^(engine/.*/training/|experiments/.*/commands/|gpu/|tests/)'
+others='^(engine/.*/training/|experiments/.*/cli/|gpu/|tests/)'
 ! grep -qE "$others" <<<"$objects" || fail "$name needs objects of other rooms: $(grep -E "$others" <<<"$objects")"
 all=$(ninja -C "$build" -t inputs ulplab)  # read to its end: ninja that cannot write on fails
 grep -qE "$others" <<<"$all" || fail "the names of those rooms' objects have changed"

@@ -41,27 +41,32 @@ TEST_CASE("wrong usage ends with 2 and a sentence") {
     const test::TemporaryFolder out;
     const std::string to = "--out=" + out.path().string();
     check_refused({}, 2, "A subcommand is required");
-    check_refused({"walk"}, 2, "there is no subcommand \"walk\"; choose from list, run");
-    check_refused({"run", to}, 2, "NAME is required");
+    check_refused({"walk"}, 2, "there is no subcommand \"walk\"; did you mean");
+    check_refused({"run", to}, 2, "run needs the NAME of an experiment");
+    check_refused({"run", "overflow", "--grid", "grid.json"}, 2, "--grid FILE names the experiment");
+    check_refused({"run", "overflow", "--merge", to}, 2, "give --grid FILE, too");
     check_refused({"run", "overflw", to}, 2, "there is no experiment \"overflw\"; choose from ");
     check_refused({"run", "overflow", "--set", "lenght=64", to}, 2, "there is no setting \"lenght\"");
     check_refused({"run", "overflow", "--set", "length", to}, 2, "key=value");
     check_refused({"run", "overflow", "--set", "length=1", to}, 2, "an integer from 64 to 1048576");
     check_refused({"run", "all", "--set", "nonsense=1", to}, 2, "there is no setting \"nonsense\"");
-    check_refused({"run", "overflow", "--backend", "soft:z80", to}, 2, "soft:z80");
+    check_refused({"run", "overflow", "--unit", "soft:z80", to}, 2, "soft:z80");
     check_refused({"run", "overflow", "--seed", "one", to}, 2, "--seed");
-    check_refused({"run", "overflow", "--format", "xml", to}, 2, "--format");
+    check_refused({"run", "overflow", "--forse", to}, 2, "ulplab run has no option --forse; did you mean --force?");
+    check_refused({"matmul", "--unti", "x"}, 2, "ulplab matmul has no option --unti; did you mean --unit?");
+    check_refused({"run", "overflow", "--format", "json", to}, 2, "--format json is now: --json");
     check_refused({"run", "overflow", "--quick", "--full", to}, 2, "excludes");
     check_refused({"codes", "fp32"}, 2, "fp32 has 2^32 codes, too many to list");
     check_refused({"codes", "half"}, 2, "there is no format 'half'");
-    check_refused({"manual", "walk"}, 2, "there is no command \"ulplab walk\"");
-    check_refused({"models", "--gpu", "H900"}, 2, "H900");
+    check_refused({"dev", "manual", "walk"}, 2, "there is no command \"ulplab walk\"");
+    check_refused({"models", "--unit", "H900"}, 2, "there is no GPU model 'H900'; did you mean");
+    check_refused({"models", "--unit", "MI300"}, 2, "did you mean MI300X?");
     check_refused({"list", "nothing"}, 2, "there is no experiment \"nothing\"");
     CHECK(fs::is_empty(out.path()));
 }
 
 TEST_CASE("manual pages and codes are written as other programs read them") {
-    const Finished page = ulplab({"manual", "gpu", "info"});
+    const Finished page = ulplab({"dev", "manual", "gpu", "info"});
     CHECK(page.exit_code == 0);
     CHECK(page.output.find(".TH \"ulplab-gpu-info\" 1") != std::string::npos);
     CHECK(page.output.find("\\fB\\-\\-help\\fR") != std::string::npos);
@@ -79,9 +84,9 @@ TEST_CASE("missing data and folders that cannot be written end with 3 and a sent
     check_refused({"claims", "--out", (out / "nowhere").string()}, 3, "there is no result in");
     check_refused({"run", "gradient_histogram", "--mnist", (out / "nowhere").string(), "--out", out.path().string()}, 3,
                   "nowhere");
-    check_refused({"run", "char_lstm", "--text", (out / "nowhere").string(), "--out", out.path().string()}, 3,
+    check_refused({"run", "char_lstm", "--data", (out / "nowhere").string(), "--out", out.path().string()}, 3,
                   "nowhere");
-    check_refused({"run", "overflow", "--text", (out / "file").string(), "--out", out.path().string()}, 2, "text");
+    check_refused({"run", "overflow", "--data", (out / "file").string(), "--out", out.path().string()}, 2, "text");
 }
 
 TEST_CASE("damaged MNIST files are refused, and the earlier result stays") {
@@ -158,8 +163,7 @@ TEST_CASE("an experiment leaves a whole record, its figures and a report") {
     CHECK(page.find("_gnuplot_plot_1\"") != std::string::npos);
     CHECK(read_file(out / "report.html").find("report-swamping.html") != std::string::npos);
     CHECK(ulplab({"claims", "--out", out.path().string()}).exit_code == 0);
-    const auto claims =
-        nlohmann::json::parse(ulplab({"claims", "--format", "json", "--out", out.path().string()}).output);
+    const auto claims = nlohmann::json::parse(ulplab({"claims", "--json", "--out", out.path().string()}).output);
     for (const char* key : {"id", "source", "statement", "expected", "measured", "verdict", "controls"}) {
         CHECK(claims.at(0).contains(key));
     }
@@ -185,7 +189,7 @@ TEST_CASE("a record that was changed after its run is refused, and computed agai
     const std::string verdict = "\"verdict\": \"reproduced\"";
     record.replace(record.find(verdict), verdict.size(), "\"verdict\": \"refuted\"");
     write_file(out / "swamping/result.json", record);
-    for (const char* command : {"claims", "report", "draw"}) {
+    for (const char* command : {"claims", "report"}) {
         check_refused({command, "--out", out.path().string()}, 3, "are not those that its manifest names");
     }
     for (const char* manifest : {"[]", "1", "null", "{\"results\": 3}", "", "a folder"}) {
@@ -213,20 +217,20 @@ TEST_CASE("a result is safe from gnuplot, and drawn when gnuplot works") {
     const Finished run = ulplab(arguments, {"PATH=" + (out / "bin").string()});
     CHECK(run.exit_code == 3);
     CHECK(run.output.find("no fonts") != std::string::npos);
-    CHECK(run.output.find("ulplab draw swamping --out") != std::string::npos);
+    CHECK(run.output.find("ulplab report --draw swamping --out") != std::string::npos);
     CHECK(ulplab({"claims", "--out", out.path().string()}).exit_code == 0);
     // A claim that failed is told before a figure that is missing.
     std::vector<std::string> failing = arguments;
     failing.insert(failing.end(), {"--set", "control=wide"});
     CHECK(ulplab(failing, {"PATH=" + (out / "bin").string()}).exit_code == 1);
     CHECK(ulplab(arguments, no_gnuplot).exit_code == 0);
-    check_refused({"draw", "overflow", "--out", out.path().string()}, 3, "overflow");
+    check_refused({"report", "--draw", "overflow", "--out", out.path().string()}, 3, "overflow");
     if (!has_gnuplot()) return;
     // A script that somebody put there is neither run nor touched by drawing, and survives another run.
     const std::string evil = "system('touch " + (out / "ran").string() + "')\n";
     write_file(out / "swamping/evil.gp", evil);
     write_file(out / "swamping/block.gp", evil);
-    CHECK(ulplab({"draw", "--out", out.path().string()}).exit_code == 0);
+    CHECK(ulplab({"report", "--draw", "--out", out.path().string()}).exit_code == 0);
     CHECK(fs::exists(out / "swamping/block.svg"));
     CHECK(read_file(out / "swamping/block.gp") != evil);
     CHECK(ulplab({"run", "swamping", "--seed", "2", "--out", out.path().string()}).exit_code == 0);
@@ -250,8 +254,9 @@ TEST_CASE("drawing a received folder runs no command of it") {
         auto received = own;
         received[nlohmann::ordered_json::json_pointer(place)] = "a\nsystem '" + touch + "'\n#";
         write_file(list, received.dump());
-        for (const auto& command :
-             {std::vector<std::string>{"draw", "swamping"}, {"run", "swamping", "--set", "samples=100"}, {"draw"}}) {
+        for (const auto& command : {std::vector<std::string>{"report", "--draw", "swamping"},
+                                    {"run", "swamping", "--set", "samples=100"},
+                                    {"report", "--draw"}}) {
             std::vector<std::string> arguments = command;
             arguments.insert(arguments.end(), {"--out", out.path().string()});
             const Finished drawn = ulplab(arguments);
@@ -276,27 +281,28 @@ TEST_CASE("drawing a received folder runs no command of it") {
             {"figure", "|" + touch}, {"format", "|" + touch}, {"pictures", 1}, {"pixels", 2}, {"rows", 1},
             {"title_text", "|x"},    {"scenes", 1},           {"side", 2}};
         write_file(list, received.dump());
-        static_cast<void>(ulplab({"draw", "swamping", "--out", out.path().string()}));  // drawn, or refused by gnuplot
+        static_cast<void>(
+            ulplab({"report", "--draw", "swamping", "--out", out.path().string()}));  // drawn, or refused by gnuplot
         CHECK_FALSE(fs::remove(ran));
     }
     // Nor a start-up file of gnuplot's, which says how somebody else wants figures.
     write_file(list, own.dump());
     write_file(out / ".gnuplot", "system '" + touch + "'\n");
-    CHECK(ulplab({"draw", "swamping", "--out", out.path().string()}, {"HOME=" + out.path().string()}).exit_code == 0);
+    CHECK(ulplab({"report", "--draw", "swamping", "--out", out.path().string()}, {"HOME=" + out.path().string()})
+              .exit_code == 0);
     CHECK_FALSE(fs::remove(ran));
 }
 
 TEST_CASE("a backend is refused that no product of the experiments would go through") {
     const test::TemporaryFolder out;
-    check_refused({"run", "underflow", "--smoke", "--backend", "soft:v100", "--out", out.path().string()}, 2,
-                  "underflow takes no --backend: it multiplies no matrices");
-    check_refused({"run", "integer_products", "error_bounds", "--smoke", "--backend", "soft:v100"}, 2,
-                  "integer_products takes no --backend: its sums go to");
+    check_refused({"run", "underflow", "--smoke", "--unit", "soft:v100", "--out", out.path().string()}, 2,
+                  "underflow takes no --unit: it multiplies no matrices");
+    check_refused({"run", "integer_products", "error_bounds", "--smoke", "--unit", "soft:v100"}, 2,
+                  "integer_products takes no --unit: its sums go to");
     // Beside one that takes it the others run without.
-    CHECK(
-        ulplab({"run", "underflow", "training_step", "--smoke", "--backend", "soft:v100", "--out", out.path().string()},
-               no_gnuplot)
-            .exit_code <= 1);
+    CHECK(ulplab({"run", "underflow", "training_step", "--smoke", "--unit", "soft:v100", "--out", out.path().string()},
+                 no_gnuplot)
+              .exit_code <= 1);
     CHECK(read_file(out / "underflow/result.json").find("\"backend\": \"\"") != std::string::npos);
     CHECK(read_file(out / "training_step/result.json").find("\"backend\": \"soft:v100\"") != std::string::npos);
 }
@@ -333,14 +339,14 @@ TEST_CASE("another file under the same path is another request") {
 }
 
 TEST_CASE("output that cannot be written is told") {
-    for (const char* command : {"list", "models --format json", "show 1", "formats"}) {
+    for (const char* command : {"list", "models --json", "show 1", "formats"}) {
         INFO(command);
         const Finished run =
             run_program({"sh", "-c", std::string(ULPLAB_PROGRAM) + " " + command + " 2>&1 >/dev/full"});
         CHECK(run.exit_code == 3);
         CHECK(run.output.find("could not be written to the standard output") != std::string::npos);
     }
-    CHECK(run_program({"sh", "-c", std::string(ULPLAB_PROGRAM) + " testfloat f16_add <&-"}).exit_code == 3);
+    CHECK(run_program({"sh", "-c", std::string(ULPLAB_PROGRAM) + " dev testfloat f16_add <&-"}).exit_code == 3);
 }
 
 TEST_CASE("settings under which nothing can be said are told, not crashed on") {
@@ -355,7 +361,7 @@ TEST_CASE("settings under which nothing can be said are told, not crashed on") {
     CHECK(one_seed.output.find("wavenet.curves_overlap: ") != std::string::npos);
     std::string deep(100000, '[');
     write_file(out / "deep.json", deep);
-    check_refused({"sweep", (out / "deep.json").string()}, 3, "nested more than");
+    check_refused({"run", "--grid", (out / "deep.json").string()}, 3, "nested more than");
 }
 
 TEST_CASE("without gnuplot the data and the templates stay, with the command to draw them") {
@@ -425,7 +431,7 @@ TEST_CASE("a sweep in shards gives the table that it gives at once, and resumes"
     write_file(file,
                R"({"experiment": "swamping", "seeds": [1, 2], "settings": {"updates": 100, "samples": [100, 101]}})");
     const auto sweep = [&](const std::string& place, const std::vector<std::string>& more = {}) {
-        std::vector<std::string> arguments = {"sweep", file, "--out", (out / place).string()};
+        std::vector<std::string> arguments = {"run", "--grid", file, "--out", (out / place).string()};
         arguments.insert(arguments.end(), more.begin(), more.end());
         const Finished finished = ulplab(arguments);
         INFO(finished.output);
@@ -433,7 +439,7 @@ TEST_CASE("a sweep in shards gives the table that it gives at once, and resumes"
         return finished.output;
     };
     CHECK(sweep("a", {"--shard", "2/3"}).find("3 of 4 cases are still to be run") != std::string::npos);
-    check_refused({"sweep", file, "--out", (out / "a").string(), "--merge"}, 3, "is not complete");
+    check_refused({"run", "--grid", file, "--out", (out / "a").string(), "--merge"}, 3, "is not complete");
     CHECK_FALSE(fs::exists(out / "a/sweeps/grid.csv"));
     sweep("a", {"--shard", "1/3"});
     CHECK(sweep("a", {"--shard", "3/3"}).find("grid.csv") != std::string::npos);
@@ -459,9 +465,9 @@ TEST_CASE("a sweep that cannot be is refused before anything runs") {
     const std::string file = (out / "grid.json").string();
     const auto refused = [&](const std::string& content, int exit_code, const std::string& sentence) {
         write_file(file, content);
-        check_refused({"sweep", file, "--out", (out / "to").string()}, exit_code, sentence);
+        check_refused({"run", "--grid", file, "--out", (out / "to").string()}, exit_code, sentence);
     };
-    check_refused({"sweep", (out / "nowhere.json").string()}, 3, "nowhere.json");
+    check_refused({"run", "--grid", (out / "nowhere.json").string()}, 3, "nowhere.json");
     refused("{", 3, "grid.json: this is not a JSON object");
     refused("{}", 3, "must name one experiment");
     refused(R"({"experiment": "swamping", "seed": 1})", 3, "there is no key \"seed\"; choose from");
@@ -477,7 +483,7 @@ TEST_CASE("a sweep that cannot be is refused before anything runs") {
     refused(R"({"experiment": "swamping", "backends": ["soft:z80"]})", 2, "soft:z80");
     write_file(file, R"({"experiment": "swamping"})");
     for (const char* shard : {"0/2", "3/2", "2", "1/2/3", "a/b"}) {
-        check_refused({"sweep", file, "--shard", shard}, 2, "--shard takes i/n");
+        check_refused({"run", "--grid", file, "--shard", shard}, 2, "--shard takes i/n");
     }
     CHECK_FALSE(fs::exists(out / "to"));
 }
@@ -503,27 +509,45 @@ TEST_CASE("a program of its own does what `ulplab run` does") {
     CHECK(digest_in(out / "own/swamping") == digest_in(out / "run/swamping"));
     const Finished help = run_program({program.string(), "--help"});
     CHECK(help.exit_code == 0);
-    for (const char* option : {"--seed", "--out", "--quick", "--full", "--set", "--backend", "--format", "samples"}) {
+    for (const char* option : {"--seed", "--out", "--quick", "--full", "--set", "--unit", "--json", "samples"}) {
         CHECK(help.output.find(option) != std::string::npos);
     }
 }
 
 TEST_CASE("results as JSON are a list of records on stdout") {
     const test::TemporaryFolder out;
-    const Finished run =
-        ulplab({"run", "swamping", "--set", "samples=100", "--format", "json", "--out", out.path().string()});
+    const Finished run = ulplab({"run", "swamping", "--set", "samples=100", "--json", "--out", out.path().string()});
     CHECK(run.exit_code == 0);
     // Where gnuplot is missing, stderr says so before.
     const auto records = nlohmann::json::parse(run.output.substr(std::min(run.output.find('['), run.output.size())));
     CHECK(records.at(0).at("experiment") == "swamping");
 }
 
+TEST_CASE("run prints its answer and how many claims hold, with --verbose every claim") {
+    const test::TemporaryFolder out;
+    const std::vector<std::string> arguments = {"run", "overflow", "--out", out.path().string()};
+    const Finished run = ulplab(arguments, no_gnuplot);
+    CHECK(run.exit_code == 0);
+    CHECK(std::count(run.output.begin(), run.output.end(), '\n') <= 20);
+    CHECK(run.output.find("answer: With the sum of squares in fp16 the norm is infinite from N = 4095 on.") !=
+          std::string::npos);
+    CHECK(run.output.find("34 claims: 34 reproduced; --verbose prints all") != std::string::npos);
+    CHECK(run.output.find("results: " + (out / "overflow").string()) != std::string::npos);
+    std::vector<std::string> verbose = arguments;
+    verbose.emplace_back("--verbose");
+    const std::string all = ulplab(verbose, no_gnuplot).output;
+    CHECK(all.find("overflow.softmax_fp16_shifted: 0.0 ulps") != std::string::npos);
+    CHECK(all.find("67 products on sm_70:mma.fp16.fp16") != std::string::npos);
+}
+
 TEST_CASE("doctor tells what there is") {
     const test::TemporaryFolder out;
     const Finished finished = ulplab({"doctor", "--out", out.path().string()});
     CHECK(finished.exit_code == 0);
+    const auto parsed = nlohmann::json::parse(ulplab({"doctor", "--json", "--out", out.path().string()}).output);
     for (const char* what : {"compiler", "processor", "packages", "gnuplot", "nvcc", "GPU", "output"}) {
         CHECK(finished.output.find(what) != std::string::npos);
+        CHECK(parsed.contains(what));
     }
 }
 
@@ -534,20 +558,19 @@ TEST_CASE("show prints a value in every format or in those named, as text and as
     const Finished negative = ulplab({"show", "-0.1", "--format", "fp16", "--rounding", "down"});
     CHECK(negative.exit_code == 0);
     CHECK(negative.output.find("0xAE67  = 1 01011 1001100111") != std::string::npos);
-    const Finished json = ulplab({"show", "0.1", "--format", "fp16", "--format", "json", "--format", "e4m3"});
+    const Finished json = ulplab({"show", "0.1", "--format", "fp16", "--json", "--format", "e4m3"});
     const auto parsed = nlohmann::json::parse(json.output);
     CHECK(parsed.size() == 2);
     CHECK(parsed.at(0).at("above_bits") == "0x2E67");
     CHECK(parsed.at(0).at("error") == "-2.44140625e-5");
     CHECK(parsed.at(1).at("error_in_ulps") == "0.2");
-    const Finished apart =
-        ulplab({"show", "0.1", "--number-format", "fp16", "--format", "json", "--number-format", "e4m3"});
-    CHECK(apart.output == json.output);
-    CHECK(ulplab({"show", "500", "--number-format", "e4m3"}).output.find("nan") != std::string::npos);
-    const Finished saturated = ulplab({"show", "500", "--number-format", "e4m3", "--saturate"});
+    const Finished behind = ulplab({"show", "--format", "fp16", "--", "-0.1"});
+    CHECK(behind.output.find("0xAE66") != std::string::npos);
+    CHECK(ulplab({"show", "500", "--format", "e4m3"}).output.find("nan") != std::string::npos);
+    const Finished saturated = ulplab({"show", "500", "--format", "e4m3", "--saturate"});
     CHECK(saturated.output.find("448") != std::string::npos);
     CHECK(saturated.output.find("overflow") != std::string::npos);
-    CHECK(ulplab({"show", "-inf", "--number-format", "fp16", "--saturate"}).output.find("-65504") != std::string::npos);
+    CHECK(ulplab({"show", "-inf", "--format", "fp16", "--saturate"}).output.find("-65504") != std::string::npos);
     check_refused({"show"}, 2, "show needs a VALUE");
     for (const char* mode : {"foo", "stochastic"}) {
         const Finished refused = ulplab({"show", "0.1", "--rounding", mode});
@@ -555,6 +578,7 @@ TEST_CASE("show prints a value in every format or in those named, as text and as
         CHECK(refused.output.find("choose one of nearest_even, nearest_away, toward_zero, down, up, odd\n") !=
               std::string::npos);
     }
+    check_refused({"show", "bits:3C00G"}, 2, "'bits:3C00G': give hexadecimal digits behind bits:");
     check_refused({"show", "1,5"}, 2, "'1,5' is not a number");
     check_refused({"show", "1", "2"}, 2, "show takes one VALUE");
     check_refused({"show", "1", "--format", "fp17"}, 2, "there is no format 'fp17'");
@@ -575,9 +599,17 @@ TEST_CASE("codes lists every code of a format, NaNs included, as it is") {
     }
 }
 
-TEST_CASE("formats lists every format") {
+TEST_CASE("codes as JSON are the codes of the table") {
+    const auto codes = nlohmann::json::parse(ulplab({"codes", "e2m1", "--json"}).output);
+    CHECK(codes.size() == 16);
+    CHECK(codes.at(1).at("shortest") == "0.5");
+    CHECK(codes.at(1).at("ulp_exponent") == -1);
+}
+
+TEST_CASE("formats lists every format, or the one that is named") {
+    CHECK(nlohmann::json::parse(ulplab({"formats", "bf16", "--json"}).output).size() == 1);
     CHECK(ulplab({"formats"}).output.find("65504") != std::string::npos);
-    const auto parsed = nlohmann::json::parse(ulplab({"formats", "--format", "json"}).output);
+    const auto parsed = nlohmann::json::parse(ulplab({"formats", "--json"}).output);
     CHECK(parsed.size() == 13);
     CHECK(parsed.at(4).at("name") == "fp16");
     CHECK(parsed.at(4).at("largest") == 65504);
@@ -588,7 +620,7 @@ TEST_CASE("testfloat filters lines from the standard input") {
     const auto filter = [&](const std::string& lines, const std::string& options) {
         write_file(folder / "operands", lines);
         return run_program({"sh", "-c",
-                            std::string(ULPLAB_PROGRAM) + " testfloat " + options + " < '" +
+                            std::string(ULPLAB_PROGRAM) + " dev testfloat " + options + " < '" +
                                 (folder / "operands").string() + "' 2>&1"});
     };
     const Finished good = filter("3C00 4200 anything\n", "f16_div --rounding max --tininess before");
@@ -597,15 +629,14 @@ TEST_CASE("testfloat filters lines from the standard input") {
     const Finished bad = filter("3C00 4200\n3C00\n", "f16_div");
     CHECK(bad.exit_code == 3);
     CHECK(bad.output.find("line 2 has only 1 fields") != std::string::npos);
-    check_refused({"testfloat", "f16_pow"}, 2, "there is no operation 'f16_pow'");
-    check_refused({"testfloat", "f16_add", "--rounding", "inward"}, 2, "there is no rounding mode 'inward'");
-    check_refused({"testfloat", "f16_add", "--tininess", "never"}, 2, "--tininess");
+    check_refused({"dev", "testfloat", "f16_pow"}, 2, "there is no operation 'f16_pow'");
+    check_refused({"dev", "testfloat", "f16_add", "--rounding", "inward"}, 2, "there is no rounding mode 'inward'");
+    check_refused({"dev", "testfloat", "f16_add", "--tininess", "never"}, 2, "--tininess");
 }
 
 TEST_CASE("show prints a number in every format, correctly rounded") {
     const auto shown = [](const std::string& value, const std::string& format, const std::string& rounding) {
-        const Finished finished =
-            ulplab({"show", value, "--format", format, "--format", "json", "--rounding", rounding});
+        const Finished finished = ulplab({"show", value, "--format", format, "--json", "--rounding", rounding});
         INFO(finished.output);
         REQUIRE(finished.exit_code == 0);
         return nlohmann::json::parse(finished.output).at(0);

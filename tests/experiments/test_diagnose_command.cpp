@@ -1,4 +1,4 @@
-// ulplab diagnose and recipes compare as a user calls them.
+// ulplab diagnose and search format as a user calls them.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -130,7 +130,7 @@ TEST_CASE("diagnose: growth over steps, the net beside its dump, and the page") 
     dump(folder / "g_3.safetensors", {100, 900});
     const Finished finished =
         ulplab({"diagnose", folder.path().string(), "--net", "mlp", "--recipe", "mixed_fp16@2^40", "--steps", "3",
-                "--images", "64", "--out", folder / "trainings", "--output", "json", "--page", folder / "page.html"});
+                "--images", "64", "--out", folder / "trainings", "--json", "--page", folder / "page.html"});
     CHECK(finished.exit_code == 0);
     const Json json = Json::parse(
         finished.output.substr(finished.output.find('{'), finished.output.rfind('}') + 1 - finished.output.find('{')));
@@ -184,9 +184,9 @@ TEST_CASE("diagnose and search format: wrong options end with 2, bad files with 
         {{"diagnose", folder / "none.npz"}, 3, "none.npz"},
         {{"diagnose", g, "--net", folder / "net.json"}, 3, "net.json"},
         {{"recipes", "compare"}, 2, "recipes"},
-        {{"search", "format", "--recipes", "fp32"}, 2, "names fp32 alone, which is the reference; name one more"},
-        {{"search", "format", "--recipes", "fp32,fp17"}, 2, "fp17"},
-        {{"search", "format", "--recipes", "fp32,bf16@12"}, 2, "write RECIPE@2^N"},
+        {{"search", "format", "--recipe", "fp32"}, 2, "names fp32 alone, which is the reference; name one more"},
+        {{"search", "format", "--recipe", "fp32,fp17"}, 2, "fp17"},
+        {{"search", "format", "--recipe", "fp32,bf16@12"}, 2, "write RECIPE@2^N"},
         {{"search", "format", "--margin", "2"}, 2, "--margin is 2; give a share"},
         {{"search", "format", "--seeds", "0"}, 2, "--seeds is 0; give 1 to 1000"},
         {{"search", "format", "--images", "3"}, 2, "--images (3) is less than --batch (64)"},

@@ -11,6 +11,7 @@
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/subprocess.hpp"
 #include "tests/experiments/temporary_folder.hpp"
+#include "tests/experiments/ulplab_program.hpp"
 
 namespace {
 
@@ -55,7 +56,7 @@ TEST_CASE("inspect: the page holds the losses, the ranges and the loss scale, lo
 TEST_CASE("inspect: counts in JSON are those of numbers written out here") {
     const test::TemporaryFolder folder;
     write_gradients(folder / "g.safetensors", {0, 0x1p-30F, 0.25F, -70000, 1.0625F});
-    const Finished finished = inspect({folder / "g.safetensors", "--format", "fp16,e4m3", "--output", "json"});
+    const Finished finished = inspect({folder / "g.safetensors", "--format", "fp16,e4m3", "--json"});
     CHECK(finished.exit_code == 0);
     const Json json = Json::parse(finished.output);
     const Json& weight = json.at("tensors").at(0);
@@ -78,7 +79,7 @@ TEST_CASE("inspect: counts in JSON are those of numbers written out here") {
     CHECK(scale.at("limited_by").at("largest").at(0) == "layer.<weight>");
 }
 
-TEST_CASE("inspect --against: the first step and tensor that differ, and how the difference grows") {
+TEST_CASE("compare: of two dumps the first step and tensor that differ, and how the difference grows") {
     const test::TemporaryFolder folder;
     std::filesystem::create_directories(folder / "a");
     std::filesystem::create_directories(folder / "b");
@@ -89,19 +90,44 @@ TEST_CASE("inspect --against: the first step and tensor that differ, and how the
     write_gradients(folder / "b/g_2.safetensors", {next, 1});
     write_gradients(folder / "a/g_10.safetensors", {0.5F, 1});
     write_gradients(folder / "b/g_10.safetensors", {0.75F, 3});
-    const Finished console = inspect({folder / "a", "--against", folder / "b", "--page", folder / "drift.html"});
+    const Finished console = test::ulplab({"compare", folder / "a", folder / "b", "--page", folder / "drift.html"});
     CHECK(console.exit_code == 4);
     CHECK(holds(console.output, "The dumps differ from step 2 on, first in g_2.safetensors:layer.<weight>"));
     CHECK(holds(console.output, "in step 10, the last, by at most 2"));
     CHECK(holds(read_file(folder / "drift.html"), "The dumps differ from step 2 on"));
-    const Finished same = inspect({folder / "a", "--against", folder / "a"});
+    const Finished same = test::ulplab({"compare", folder / "a", folder / "a"});
     CHECK(same.exit_code == 0);
     CHECK(holds(same.output, "The dumps are equal in all 3 steps."));
-    const Json json = Json::parse(inspect({folder / "a", "--against", folder / "b", "--output=json"}).output);
+    const Json json = Json::parse(test::ulplab({"compare", folder / "a", folder / "b", "--json"}).output);
     CHECK(json.at("steps").size() == 3);
     CHECK(json.at("steps").at(1).at("largest_ulps") == 1);
     CHECK(json.at("steps").at(2).at("largest_difference") == 2);
     CHECK(json.at("steps").at(0).at("first").is_null());
+    // Two of one kind, each that is there.
+    struct Case {
+        std::vector<std::string> arguments;
+        int exit_code;
+        std::string sentence;
+    };
+    write_file(folder / "a.csv", "step,loss,loss_bits,loss_scale,skipped,w\n");
+    npy::write(folder / "x.npy", npy::matrix("<f4", 1, 3, std::vector<float>{1, 2, 3}));
+    npy::write(folder / "codes.npy", npy::matrix("|u1", 1, 3, std::vector<std::uint8_t>{1, 2, 3}));
+    const std::vector<Case> cases = {
+        {{folder / "x.npy", folder / "codes.npy"}, 3, "compare dumps of the same net"},
+        {{folder / "x.npy", folder / "none.npy"}, 3, "none.npy"},
+        {{folder / "x.npy", "soft:h100"}, 2, "is tensors, and soft:h100 is a unit; give two traces, two dumps"},
+        {{folder / "a.csv", folder / "x.npy"}, 2, "is a trace, and"},
+        {{folder / "a.csv", folder / "a.csv"}, 3, "the trace has no step"},
+        {{"soft:h100", "soft:a100", "--page", folder / "p.html"}, 2, "--page shows how two dumps"},
+    };
+    for (const Case& each : cases) {
+        CAPTURE(each.sentence);
+        std::vector<std::string> command = {"compare"};
+        command.insert(command.end(), each.arguments.begin(), each.arguments.end());
+        const Finished finished = test::ulplab(command);
+        CHECK(finished.exit_code == each.exit_code);
+        CHECK(holds(finished.output, each.sentence));
+    }
 }
 
 TEST_CASE("inspect: wrong options end with 2, bad files with 3, each with a sentence") {
@@ -120,14 +146,13 @@ TEST_CASE("inspect: wrong options end with 2, bad files with 3, each with a sent
         {{}, 2, "FILES"},
         {{x, "--format", "fp17"}, 2, "no format 'fp17' for tensors; there are"},
         {{x, "--target", "mxfp8"}, 2, "scales its blocks itself"},
-        {{x, "--output", "xml"}, 2, "xml"},
+        {{x, "--output", "xml"}, 2, "ulplab inspect has no option --output; did you mean"},
         {{folder / "none.npy"}, 3, "none.npy"},
         {{folder / "*.npz"}, 3, "no .npy, .npz or .safetensors file there"},
         {{folder / "cut.npy"}, 3, "the file is truncated"},
         {{folder / "codes.npy"}, 3, "no tensor of floating-point numbers"},
         {{folder / "model.pt"}, 3, "pickles are not read"},
         {{x, "--page", folder / "missing/page.html"}, 3, "missing/page.html"},
-        {{x, "--against", folder / "codes.npy"}, 3, "compare dumps of the same net"},
     };
     for (const Case& each : cases) {
         CAPTURE(each.sentence);

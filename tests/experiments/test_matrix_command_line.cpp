@@ -53,7 +53,7 @@ TEST_CASE("verify replays recordings of both kinds in one folder") {
     write_set(folder.path(), "H100", "01000000101000000000000000000001");
     check_ends({"verify", path}, 4, "mma.m16n8k8.fp16.fp32 probes");
     check_ends({"verify", path}, 4, "H100 fp16 fp16->fp32 0/1\n");
-    check_ends({"gpu", "verify", "--device", "software:sm_90", path}, 4, "as recorded 0/1");
+    check_ends({"verify", "--device", "software:sm_90", path}, 4, "as recorded 0/1");
 }
 
 TEST_CASE("verify prints a line a set, and ends with 4 and the first difference in full") {
@@ -63,8 +63,9 @@ TEST_CASE("verify prints a line a set, and ends with 4 and the first difference 
     check_ends({"verify", path + "/missing"}, 3, "no such folder");
     write_set(folder.path(), "H100", "01000000101000000000000000000000");
     check_ends({"verify", path}, 0, "H100 fp16 fp16->fp32 1/1\n");
-    check_ends({"verify", path, "--policy", "A"}, 0, "1/1");
-    check_ends({"verify", path, "--policy", "Q"}, 2, "no policy set 'Q'; choose one of A, B, C, D, E");
+    check_ends({"verify", path, "--policy", "leading_bit"}, 0, "1/1");
+    check_ends({"verify", path, "--policy", "A"}, 2, "policy A is now: leading_bit");
+    check_ends({"verify", path, "--policy", "Q"}, 2, "no policy set 'Q'; choose one of leading_bit, zeros_count");
     write_set(folder.path(), "K80", "01000000101000000000000000000000");
     check_ends({"verify", path}, 3, "K80 fp16 fp16->fp32 has no model\n");
     check_ends({"verify", path}, 3, "1 of the recordings could not be compared");
@@ -82,7 +83,7 @@ TEST_CASE("matmul writes the product, or nothing and a sentence") {
     npy::write(file("a.npy"), npy::matrix("<f4", 1, 2, std::vector<float>{1, 2}));
     npy::write(file("b.npy"), npy::matrix("<f4", 2, 1, std::vector<float>{3, 4}));
     const std::vector<std::string> product = {
-        "matmul", "--model", "sm_90:wgmma.fp16.fp32", file("a.npy"), file("b.npy"), "-o", file("d.npy")};
+        "matmul", "--unit", "sm_90:wgmma.fp16.fp32", file("a.npy"), file("b.npy"), "--out", file("d.npy")};
     check_ends(product, 0, "1 x 1 x 2 products");
     const npy::Array d = npy::read(file("d.npy"));
     CHECK(d.dtype == "<f4");
@@ -93,13 +94,15 @@ TEST_CASE("matmul writes the product, or nothing and a sentence") {
         more.insert(more.begin(), product.begin(), product.end());
         return more;
     };
-    check_ends(with({"--promote", "100"}), 2, "choose a multiple of 16");
-    check_ends(with({"--transpose-b"}), 3, "the inner sizes differ");
-    check_ends({"matmul", "--model", "sm_91:x", file("a.npy"), file("b.npy"), "-o", file("e.npy")}, 2,
+    check_ends(with({"--order", "promote=100"}), 2, "choose a multiple of 16");
+    check_ends(with({"--transpose", "b"}), 3, "the inner sizes differ");
+    check_ends({"matmul", "--unit", "sm_91:x", file("a.npy"), file("b.npy"), "--out", file("e.npy")}, 2,
                "there is no model 'sm_91:x'; nearest are sm_");
-    check_ends({"matmul", "--model", "sm_90:mma.fp16.fp32", file("a.npy"), file("c.npy"), "-o", file("e.npy")}, 3,
+    check_ends({"matmul", "--unit", "sm_90:mma.fp16.fp32", file("a.npy"), file("c.npy"), "--out", file("e.npy")}, 3,
                "c.npy: cannot be opened");
     CHECK_FALSE(fs::exists(file("e.npy")));
+    check_ends({"matmul", "--unit", "sm_90:mma.fp16.fp32", file("a.npy"), file("c.npy"), "--out", file("no/e.npy")}, 3,
+               "no/e.npy");  // before c.npy is read
 }
 
 namespace {
@@ -115,7 +118,7 @@ class Products {
     [[nodiscard]] std::vector<std::string> arguments(const std::string& key,
                                                      const std::vector<std::string>& more) const {
         const auto file = [&](const char* name) { return (folder_.path() / name).string(); };
-        std::vector<std::string> all{"matmul", "--model", key, file("a"), file("b"), "-o", file("d")};
+        std::vector<std::string> all{"matmul", "--unit", key, file("a"), file("b"), "--out", file("d")};
         for (const std::string& each : more) all.push_back(each == "c" ? file("c") : each);
         return all;
     }
@@ -174,21 +177,23 @@ TEST_CASE("matmul says what overflowed, and saturates where it is told to") {
     files.save("a", "<f4", 1, 16, std::vector<float>(16, 1e6F));
     files.save("b", "<f4", 16, 1, std::vector<float>(16, 1.0F));
     const std::string key = "sm_90:mma.fp16.fp32";
-    check_ends(files.arguments(key, {"--round"}), 0,
+    check_ends(files.arguments(key, {"--rounding", "nearest_even"}), 0,
                "16 of 32 operands overflow fp16 and became infinite, 1 of 1 results are infinite or NaN");
-    CHECK(files.result<float>(key, {"--round", "--saturate"}) == std::vector<float>{16 * 65504.0F});
-    CHECK(ulplab(files.arguments(key, {"--round", "--saturate"})).output.find("infinite") == std::string::npos);
-    check_ends(files.arguments(key, {"--saturate"}), 2, "give --round, too");
-    check_ends(files.arguments(key, {"--rounding", "toward_zero"}), 2, "--rounding says how --round rounds");
+    CHECK(files.result<float>(key, {"--rounding", "nearest_even", "--saturate"}) == std::vector<float>{16 * 65504.0F});
+    CHECK(ulplab(files.arguments(key, {"--rounding", "nearest_even", "--saturate"})).output.find("infinite") ==
+          std::string::npos);
+    check_ends(files.arguments(key, {"--saturate"}), 2, "give --rounding nearest_even, too");
+    check_ends(files.arguments(key, {"--rounding", "up"}), 2, "there is no rounding 'up' for operands");
     for (const char* exact : {"sm_80:mma.fp64.fp64", "sm_80:mma.s8.s32"}) {
         check_ends(files.arguments(exact, {"--saturate"}), 2, "takes its operands as they are");
-        check_ends(files.arguments(exact, {"--round"}), 2, "takes its operands as they are");
+        check_ends(files.arguments(exact, {"--rounding", "nearest_even"}), 2, "takes its operands as they are");
         check_ends(files.arguments(exact, {"--rounding", "toward_zero"}), 2, "takes its operands as they are");
     }
     files.save("a", "<f4", 1, 16, std::vector<float>(16, 500.0F));
-    check_ends(files.arguments("sm_90:mma.e4m3.fp32", {"--round"}), 0,
+    check_ends(files.arguments("sm_90:mma.e4m3.fp32", {"--rounding", "nearest_even"}), 0,
                "16 of 32 operands overflow e4m3 and became NaN");
-    CHECK(files.result<float>("sm_90:mma.e4m3.fp32", {"--round", "--saturate"}) == std::vector<float>{16 * 448.0F});
+    CHECK(files.result<float>("sm_90:mma.e4m3.fp32", {"--rounding", "nearest_even", "--saturate"}) ==
+          std::vector<float>{16 * 448.0F});
     files.save("a", "<f4", 1, 16, std::vector<float>(16, 65504.0F));
     check_ends(files.arguments("sm_90:mma.fp16.fp16", {}), 0,
                "1 of 1 results are infinite or NaN, though all operands are finite");
@@ -206,10 +211,10 @@ TEST_CASE("matmul's epilogue reads C only where beta is not 0, and refuses what 
     check_ends(files.arguments(key, {"--alpha", "nan"}), 2, "--alpha is nan; give a finite number");
     check_ends(files.arguments(key, {"--beta", "inf"}), 2, "--beta is inf; give a finite number");
     check_ends(files.arguments(key, {"--beta", "1"}), 2, "--beta scales C; give C");
-    check_ends(files.arguments(key, {"--split-k", "1000"}), 2, "k = 64 has 4 instructions of 16, so choose 1 to 4");
-    check_ends(files.arguments(key, {"--split-k", "0"}), 2, "choose 1 to 4 pieces");
-    check_ends(files.arguments(key, {"--promote", "-16"}), 2, "choose a multiple of 16");
-    CHECK(files.result<float>(key, {"--split-k", "4"}) == std::vector<float>{64});
+    check_ends(files.arguments(key, {"--order", "split=1000"}), 2, "k = 64 has 4 instructions of 16, so choose 1 to 4");
+    check_ends(files.arguments(key, {"--order", "split=0"}), 2, "choose 1 to 4 pieces");
+    check_ends(files.arguments(key, {"--order", "promote=-16"}), 2, "choose a multiple of 16");
+    CHECK(files.result<float>(key, {"--order", "split=4"}) == std::vector<float>{64});
 }
 
 TEST_CASE("matmul multiplies integers and block-scaled codes, and refuses scales that do not fit") {
@@ -221,7 +226,8 @@ TEST_CASE("matmul multiplies integers and block-scaled codes, and refuses scales
     npy::write(file("b.npy"), npy::matrix("|u1", 64, 1, ones));
     npy::write(file("x.npy"), npy::matrix("|u1", 1, 4, Bytes{0x38, 0x40, 0x38, 0x38}));  // 1, 2, 1, 1 in E4M3
     const auto product = [&](const std::string& key, std::vector<std::string> more) {
-        std::vector<std::string> arguments{"matmul", "--model", key, file("a.npy"), file("b.npy"), "-o", file("d.npy")};
+        std::vector<std::string> arguments{"matmul",      "--unit", key,          file("a.npy"),
+                                           file("b.npy"), "--out",  file("d.npy")};
         arguments.insert(arguments.end(), more.begin(), more.end());
         return arguments;
     };
@@ -236,9 +242,9 @@ TEST_CASE("matmul multiplies integers and block-scaled codes, and refuses scales
     CHECK(result(0.0F) == 80.0F);
     npy::write(file("y.npy"), npy::matrix("<f4", 1, 4, std::vector<float>{3.1F, 1, 1, 1}));
     npy::write(file("z.npy"), npy::matrix("<f4", 1, 2, std::vector<float>{3, 1}));
-    check_ends(product("sm_120:mma.nvf4.e2m1.fp32", {"--a-scales", file("y.npy"), "--round"}), 3,
+    check_ends(product("sm_120:mma.nvf4.e2m1.fp32", {"--a-scales", file("y.npy"), "--rounding", "nearest_even"}), 3,
                "is not a value of e4m3; scales are not rounded; give values of the format");
-    check_ends(product("sm_120:mma.mxf4.e2m1.fp32", {"--a-scales", file("z.npy"), "--round"}), 3,
+    check_ends(product("sm_120:mma.mxf4.e2m1.fp32", {"--a-scales", file("z.npy"), "--rounding", "nearest_even"}), 3,
                "is not a value of e8m0; scales are not rounded; give powers of two");
     check_ends(product("sm_80:mma.u8.s32", {}), 0, "products");
     CHECK(result(0) == 256);
@@ -251,25 +257,25 @@ TEST_CASE("matmul multiplies integers and block-scaled codes, and refuses scales
     check_ends({"discover", "--unit", "sm_120:mma.e2m1.fp16"}, 0, "cannot be asked in these formats");
     check_ends({"discover", "--unit", "sm_120:mma.nvf4.e2m1.fp32"}, 0, "elements of a scale   16");
     check_ends({"discover", "--unit", "sm_120:mma.nvf4.e2m1.fp32"}, 0, "products added exactly 16");
-    check_ends({"models", "--gpu", "V100"}, 0, "sm_70:mma.fp16.fp16");
-    check_ends({"models", "--format", "json"}, 0, "\"evidence\": \"verified live\"");
+    check_ends({"models", "--unit", "V100"}, 0, "sm_70:mma.fp16.fp16");
+    check_ends({"models", "--json"}, 0, "\"evidence\": \"verified live\"");
 }
 
 TEST_CASE("explain names what explains a result, discover finds a unit's parameters and lists predictions") {
     const std::vector<std::string> explain = {
-        "explain",  "--model",  "sm_90:mma.fp16.fp32", "--a", "1.5,#8C00,1", "--b", "1.5,#0800,#2E66", "--c", "1",
-        "--result", "#40566600"};
+        "explain", "--unit",   "sm_90:mma.fp16.fp32", "--a", "1.5,#8C00,1", "--b", "1.5,#0800,#2E66", "--c", "1",
+        "--d",     "#40566600"};
     check_ends(explain, 0, "explained by\n  sm_7");
-    check_ends({"explain", "--model", "sm_90:mma.fp16.fp32", "--a", "0.1", "--b", "1"}, 2,
-               "a[0]: 0.1 is not a value of fp16; use --round");
-    check_ends({"explain", "--model", "sm_90:mma.fp16.fp32", "--a", "1,2", "--b", "1"}, 2, "as many values");
+    check_ends({"explain", "--unit", "sm_90:mma.fp16.fp32", "--a", "0.1", "--b", "1"}, 2,
+               "a[0]: 0.1 is not a value of fp16; use --rounding nearest_even");
+    check_ends({"explain", "--unit", "sm_90:mma.fp16.fp32", "--a", "1,2", "--b", "1"}, 2, "as many values");
     check_ends({"discover", "--unit", "soft:a100"}, 0, "summation tree        ((c 0-7) 8-15)");
     check_ends({"discover", "--unit", "soft:a100"}, 0, "F = 24 fraction bits");
     check_ends({"discover", "--unit", "soft:v101"}, 2, "soft:v101");
     check_ends({"discover", "--table"}, 0, "sm_90:mma.bf16.fp32        30800000 00000000 30800000 30800000 00000000");
-    check_ends({"discover", "--table", "--gpu", "K80"}, 2, "there is no GPU model 'K80'");
+    check_ends({"discover", "--table", "--unit", "K80"}, 2, "there is no GPU model 'K80'");
     check_ends({"discover"}, 2, "name the unit to ask with --unit");
-    check_ends({"discover", "--table", "--unit", "soft:a100"}, 0, "P2   400FFFFF");
+    check_ends({"discover", "--table", "--unit", "soft:a100"}, 0, "P2   40100000  as normalised first");
     const test::TemporaryFolder folder;
     const std::string probes = (folder / "probes.txt").string();
     check_ends({"discover", "--table", "--unit", "software:sm_90", "--out", probes}, 0, "as the row");
@@ -280,7 +286,7 @@ TEST_CASE("explain names what explains a result, discover finds a unit's paramet
 TEST_CASE("explain shows every kind of unit that models lists") {
     const auto explained = [](const std::string& model, const std::string& a, const std::string& b,
                               const std::vector<std::string>& more = {}) {
-        std::vector<std::string> arguments = {"explain", "--model", model, "--a", a, "--b", b};
+        std::vector<std::string> arguments = {"explain", "--unit", model, "--a", a, "--b", b};
         arguments.insert(arguments.end(), more.begin(), more.end());
         return arguments;
     };
@@ -296,13 +302,13 @@ TEST_CASE("explain shows every kind of unit that models lists") {
     check_ends(explained("sm_90:mma.fp16.fp32", "1", "1", {"--a-scales", "1"}), 2, "has no scales");
     check_ends(explained("gfx908:mfma.fp16.fp32", "1,2", "3,4"), 0, "added in pairs");
     check_ends(explained("gfx942:mfma.fp16.fp32", "1,2", "3,4"), 0, "c aligned to their sum");
-    check_ends(explained("sm_90:mma.fp64.fp64", "1,0x1p-53,0.1", "1,1,0", {"--round"}), 0,
+    check_ends(explained("sm_90:mma.fp64.fp64", "1,0x1p-53,0.1", "1,1,0", {"--rounding", "nearest_even"}), 0,
                "result 3FF0000000000000 (1)");
     check_ends(explained("sm_90:mma.fp64.fp64", "#7FF4000000000001", "1"), 0, "result 7FFC000000000001");
     check_ends(explained("x86:vdpbf16ps.bf16.fp32", "1,2", "3,4"), 0, "k1   fma(2, 4, 0) = 41000000 (8)");
     check_ends(explained("sm_80:mma.s8.s32", "128", "1"), 2, "a[0]: '128' is not a whole number from -128 to 127");
-    check_ends(explained("sm_80:mma.s8.s32", "1", "1", {"--round"}), 2, "without --round");
-    check_ends(explained("sm_80:mma.s8.s32", "3", "4", {"--result", "12"}), 0, "explained by\n  sm_80:mma.s8.s32");
+    check_ends(explained("sm_80:mma.s8.s32", "1", "1", {"--rounding", "nearest_even"}), 2, "without --rounding");
+    check_ends(explained("sm_80:mma.s8.s32", "3", "4", {"--d", "12"}), 0, "explained by\n  sm_80:mma.s8.s32");
 }
 
 TEST_CASE("each product names its evidence, and a policy set that it is not of") {
@@ -311,33 +317,36 @@ TEST_CASE("each product names its evidence, and a policy set that it is not of")
     npy::write(file("one.npy"), npy::matrix("|i1", 1, 1, std::vector<std::int8_t>{1}));
     npy::write(file("half.npy"), npy::matrix("<f4", 1, 1, std::vector<float>{1}));
     const auto product = [&](const std::string& key, const char* operands, std::vector<std::string> more) {
-        std::vector<std::string> arguments{"matmul", "--model", key, file(operands), file(operands), "-o", file("d")};
+        std::vector<std::string> arguments{"matmul", "--unit", key, file(operands), file(operands), "--out", file("d")};
         arguments.insert(arguments.end(), more.begin(), more.end());
         return arguments;
     };
-    const std::string not_of_b = "policy set B instead of the table's H: not covered by this evidence\n";
+    const std::string not_of_b =
+        "policy set zeros_count instead of the table's measured_h100: not covered by this evidence\n";
     for (const char* key : {"sm_90:mma.fp16.fp32", "sm_80:mma.fp64.fp64", "sm_80:mma.s8.s32",
                             "sm_100:tcgen05.mxf8f6f4.e4m3.fp32", "gfx908:mfma.fp16.fp32"}) {
-        const std::string evidence = "evidence: " + evidence_text(find_unit(key)) + "\n";
+        const std::string evidence = "evidence: ordinary values " + std::string(name_of(find_unit(key).evidence));
+        const std::string all = "evidence: " + evidence_text(find_unit(key)) + "\n";
         const char* operands = std::string(key).ends_with("s32") ? "one.npy" : "half.npy";
         check_ends(product(key, operands, {}), 0, evidence);
         CHECK(ulplab(product(key, operands, {})).output.find("not covered") == std::string::npos);
-        check_ends({"explain", "--model", key, "--a", "1", "--b", "1"}, 0, evidence);
+        check_ends({"explain", "--unit", key, "--a", "1", "--b", "1"}, 0, evidence);
+        check_ends(product(key, operands, {"--evidence"}), 0, all);
+        check_ends({"explain", "--unit", key, "--a", "1", "--b", "1", "--evidence"}, 0, all);
     }
     const std::string h100 = "sm_90:mma.bf16.fp32";
-    check_ends(product(h100, "half.npy", {"--policy", "B"}), 0, not_of_b);
-    check_ends({"explain", "--model", h100, "--a", "1", "--b", "1", "--policy", "B"}, 0, not_of_b);
-    const Finished own = ulplab({"explain", "--model", h100, "--a", "1", "--b", "1", "--policy", "H"});
+    check_ends(product(h100, "half.npy", {"--policy", "zeros_count"}), 0, not_of_b);
+    check_ends({"explain", "--unit", h100, "--a", "1", "--b", "1", "--policy", "zeros_count"}, 0, not_of_b);
+    const Finished own = ulplab({"explain", "--unit", h100, "--a", "1", "--b", "1", "--policy", "measured_h100"});
     CHECK(own.output.find("not covered") == std::string::npos);
-    check_ends(product("gfx908:mfma.fp16.fp32", "half.npy", {"--policy", "B"}), 2, "has no --policy");
+    check_ends(product("gfx908:mfma.fp16.fp32", "half.npy", {"--policy", "zeros_count"}), 2, "has no --policy");
 }
 
 TEST_CASE("models names the policy set, and evidence aspect by aspect") {
-    check_ends({"models", "--gpu", "A100"}, 0, "B      Rppppp");
-    check_ends({"models", "--gpu", "H100"}, 0, "H      LLLLLL");
-    check_ends({"models", "--gpu", "A100", "--format", "json"}, 0, "\"policies\": \"B\"");
-    check_ends({"models", "--gpu", "A100", "--format", "markdown"}, 0,
-               "ordinary values: recorded (published recordings of A100");
+    check_ends({"models", "--unit", "A100"}, 0, "B      Rppppp");
+    check_ends({"models", "--unit", "H100"}, 0, "H      LLLLLL");
+    check_ends({"models", "--unit", "A100", "--json"}, 0, "\"policies\": \"B\"");
+    check_ends({"dev", "page", "models"}, 0, "ordinary values: recorded (published recordings of A100");
 }
 
 TEST_CASE("discover checks the rows that match, and says which of them the unit contradicts") {
@@ -351,7 +360,7 @@ TEST_CASE("discover checks the rows that match, and says which of them the unit 
 }
 
 TEST_CASE("every row that models lists is recovered by discover, whatever its kind") {
-    const std::string listed = ulplab({"models", "--format", "json"}).output;
+    const std::string listed = ulplab({"models", "--json"}).output;
     const std::string field = "\"model\": \"";
     int rows = 0;
     for (auto at = listed.find(field); at != std::string::npos; at = listed.find(field, at + 1)) {
@@ -372,17 +381,16 @@ TEST_CASE("bound says how far a product can be off, and finds one that is anothe
     npy::write(at("a.npy"), npy::matrix("<f4", 4, 512, a));
     npy::write(at("b.npy"), npy::matrix("<f4", 512, 4, b));
     const auto bound = [&](const std::vector<std::string>& more) {
-        std::vector<std::string> arguments = {"bound",     "--model",   "sm_90:mma.fp16.fp32",
-                                              "--a-file",  at("a.npy"), "--b-file",
-                                              at("b.npy"), "--format",  "json"};
+        std::vector<std::string> arguments = {"bound",     "--unit", "sm_90:mma.fp16.fp32", "--a",
+                                              at("a.npy"), "--b",    at("b.npy"),           "--json"};
         arguments.insert(arguments.end(), more.begin(), more.end());
         return ulplab(arguments);
     };
     for (const auto& [row, violations] : {std::pair{"sm_90:mma.fp16.fp32", false}, {"sm_70:mma.fp16.fp32", true}}) {
         const std::string unit = row;
         INFO(unit);
-        REQUIRE(ulplab({"matmul", "--model", unit, at("a.npy"), at("b.npy"), "-o", at("d.npy")}).exit_code == 0);
-        const Finished run = bound({"--d-file", at("d.npy"), "-o", at("e.npy")});
+        REQUIRE(ulplab({"matmul", "--unit", unit, at("a.npy"), at("b.npy"), "--out", at("d.npy")}).exit_code == 0);
+        const Finished run = bound({"--d", at("d.npy"), "--out", at("e.npy")});
         const auto json = nlohmann::json::parse(run.output);
         CHECK(json.at("level") == "running");
         CHECK(json.at("k") == 512);
@@ -402,14 +410,13 @@ TEST_CASE("bound says how far a product can be off, and finds one that is anothe
     };
     CHECK(largest("running") <= largest("magnitudes"));
     CHECK(largest("magnitudes") < largest("apriori"));
-    check_ends({"bound", "--model", "sm_90:mma.fp16.fp32", "-k", "64", "--max-a", "1e30", "--max-b", "1e30"}, 0,
-               "overflow   possible");
-    check_ends({"bound", "--model", "sm_90:mma.fp16.fp32"}, 2, "either -k or --a-file and --b-file");
-    check_ends({"bound", "--model", "sm_90:mma.fp16.fp32", "-k", "1048576"}, 2, "k from 0 to 1048575");
-    check_ends({"bound", "--model", "sm_80:mma.s8.s32", "-k", "16"}, 2, "exact until they wrap");
-    check_ends({"bound", "--model", "sm_90:mma.fp16.fp32", "-k", "16", "--level", "running"}, 2,
-               "--a-file and --b-file");
-    check_ends({"bound", "--model", "sm_90:mma.fp16.fp32", "-k", "16", "--max-a", "-1"}, 2, "a magnitude, 0 or more");
+    check_ends({"bound", "--unit", "sm_90:mma.fp16.fp32", "-k", "64", "--max", "1e30,1e30"}, 0, "overflow   possible");
+    check_ends({"bound", "--unit", "sm_90:mma.fp16.fp32"}, 2, "either -k or the files --a and --b");
+    check_ends({"bound", "--unit", "sm_90:mma.fp16.fp32", "-k", "1048576"}, 2, "k from 0 to 1048575");
+    check_ends({"bound", "--unit", "sm_80:mma.s8.s32", "-k", "16"}, 2, "exact until they wrap");
+    check_ends({"bound", "--unit", "sm_90:mma.fp16.fp32", "-k", "16", "--level", "running"}, 2,
+               "give the files --a and --b");
+    check_ends({"bound", "--unit", "sm_90:mma.fp16.fp32", "-k", "16", "--max", "-1,1"}, 2, "a magnitude, 0 or more");
 }
 
 TEST_CASE("fp64 arrays are bounded and explained, and multiplied in every order") {
@@ -422,36 +429,35 @@ TEST_CASE("fp64 arrays are bounded and explained, and multiplied in every order"
     npy::write(at("b.npy"), npy::matrix("<f8", 40, 5, b));
     const std::string unit = "sm_90:mma.fp64.fp64";
     const auto run = [&](const std::string& command, const std::vector<std::string>& more) {
-        std::vector<std::string> arguments{command, "--model", unit, "--a-file", at("a.npy"), "--b-file", at("b.npy")};
+        std::vector<std::string> arguments{command, "--unit", unit, "--a", at("a.npy"), "--b", at("b.npy")};
         arguments.insert(arguments.end(), more.begin(), more.end());
         return arguments;
     };
-    check_ends({"matmul", "--model", unit, at("a.npy"), at("b.npy"), "--split-k", "2", "-o", at("d.npy")}, 0,
+    check_ends({"matmul", "--unit", unit, at("a.npy"), at("b.npy"), "--order", "split=2", "--out", at("d.npy")}, 0,
                "products");
-    check_ends(run("explain", {"--d-file", at("d.npy"), "--format", "json"}), 0, "\"order\": \"split-k 2\"");
-    check_ends(run("bound", {"--split-k", "2", "--d-file", at("d.npy"), "-o", at("e.npy")}), 0, "level      apriori");
+    check_ends(run("explain", {"--d", at("d.npy"), "--json"}), 0, "\"order\": \"split-k 2\"");
+    check_ends(run("bound", {"--order", "split=2", "--d", at("d.npy"), "--out", at("e.npy")}), 0, "level      apriori");
     CHECK(npy::read_numbers(at("e.npy")).values.size() == 15);
     npy::write(at("d.npy"), npy::matrix("<f8", 3, 5, std::vector<double>(15, 1)));
-    check_ends(run("bound", {"--d-file", at("d.npy")}), 1, "15 elements outside their bounds");
+    check_ends(run("bound", {"--d", at("d.npy")}), 1, "15 elements outside their bounds");
     check_ends(run("bound", {"--against", "fp64"}), 0, "against fp64");
     check_ends(run("bound", {"--against", "sm_90:mma.fp16.fp32"}), 2, "give one with the same operands");
     check_ends(run("bound", {"--level", "running"}), 2, "has --level apriori");
-    check_ends(run("bound", {"--round"}), 2, "without --round");
-    check_ends(run("explain", {"--d-file", at("a.npy")}), 3, "D is 3 x 40, the product of A and B 3 x 5");
+    check_ends(run("bound", {"--rounding", "nearest_even"}), 2, "without --rounding");
+    check_ends(run("explain", {"--d", at("a.npy")}), 3, "D is 3 x 40, the product of A and B 3 x 5");
 }
 
 TEST_CASE("one element of a product of files is explained on units of every kind") {
     const test::TemporaryFolder folder;
     const auto at = [&](const char* name) { return (folder / name).string(); };
     const auto multiplied = [&](const std::string& unit, const std::vector<std::string>& more = {}) {
-        std::vector<std::string> arguments{"matmul", "--model", unit, at("a.npy"), at("b.npy"), "-o", at("d.npy")};
+        std::vector<std::string> arguments{"matmul", "--unit", unit, at("a.npy"), at("b.npy"), "--out", at("d.npy")};
         arguments.insert(arguments.end(), more.begin(), more.end());
         check_ends(arguments, 0, "products");
     };
     const auto explained = [&](const std::string& unit, const std::vector<std::string>& more = {}) {
-        std::vector<std::string> arguments{"explain",  "--model",   unit,       "--a-file",  at("a.npy"),
-                                           "--b-file", at("b.npy"), "--d-file", at("d.npy"), "--row",
-                                           "1",        "--column",  "2"};
+        std::vector<std::string> arguments{"explain",   "--unit", unit,        "--a",  at("a.npy"), "--b",
+                                           at("b.npy"), "--d",    at("d.npy"), "--at", "1,2"};
         arguments.insert(arguments.end(), more.begin(), more.end());
         return arguments;
     };
@@ -462,26 +468,28 @@ TEST_CASE("one element of a product of files is explained on units of every kind
         npy::write(at("a.npy"), npy::matrix("<f8", 2, 40, a));
         npy::write(at("b.npy"), npy::matrix("<f8", 40, 3, b));
         const std::string unit = "sm_90:mma.fp64.fp64";
-        multiplied(unit, {"--split-k", "2"});
+        multiplied(unit, {"--order", "split=2"});
         check_ends(explained(unit), 0, "explained by\n  sm_90:mma.fp64.fp64, split-k 2\n");
-        check_ends(explained(unit, {"--policy", "A"}), 2, "has no --policy");
-        check_ends(explained(unit, {"--c-file", at("a.npy")}), 3, "a.npy is 2 x 40, the product of A and B 2 x 3");
+        check_ends(explained(unit, {"--policy", "leading_bit"}), 2, "has no --policy");
+        check_ends(explained(unit, {"--c", at("a.npy")}), 3, "a.npy is 2 x 40, the product of A and B 2 x 3");
     }
     SUBCASE("integers, which saturate or wrap") {
         npy::write(at("a.npy"), npy::matrix("|i1", 2, 4, std::vector<std::int8_t>{1, 2, 3, 4, 5, -6, 7, 8}));
         npy::write(at("b.npy"), npy::matrix("|i1", 4, 3, std::vector<std::int8_t>{1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3}));
         npy::write(at("c.npy"), npy::matrix("<i4", 2, 3, std::vector<std::int32_t>{0, 0, 0, 0, 0, 2147483640}));
         const std::string unit = "sm_80:mma.s8.s32.satfinite";
-        check_ends({"matmul", "--model", unit, at("a.npy"), at("b.npy"), at("c.npy"), "-o", at("d.npy")}, 0,
+        check_ends({"matmul", "--unit", unit, at("a.npy"), at("b.npy"), at("c.npy"), "--out", at("d.npy")}, 0,
                    "products");
-        const auto with_c = explained("sm_80:mma.s8.s32", {"--c-file", at("c.npy")});
+        const auto with_c = explained("sm_80:mma.s8.s32", {"--c", at("c.npy")});
         check_ends(with_c, 0, "beyond s32: wraps to -2147483590");
         check_ends(with_c, 0,
                    "given result 7FFFFFFF (2147483647)\nexplained by\n  sm_75:mma.s8.s32.satfinite\n  sm_80");
-        check_ends(explained(unit, {"--c-file", at("c.npy"), "--result", "5"}), 0, "none of the computations above");
+        auto of_five = explained(unit, {"--c", at("c.npy")});
+        of_five[8] = "5";
+        check_ends(of_five, 0, "none of the computations above");
         check_ends(explained("sm_80:mma.s4.s32"), 3, "element (1, 3) = 8 is outside [-8, 7]");
         auto beyond = explained(unit);
-        beyond[9 + 1] = "2";
+        beyond[10] = "2,2";
         check_ends(beyond, 2, "is 2 x 4 and has no element (2, 0)");
     }
     SUBCASE("block-scaled elements") {
@@ -497,7 +505,7 @@ TEST_CASE("one element of a product of files is explained on units of every kind
 TEST_CASE("a file that describes a unit stands for a row") {
     const test::TemporaryFolder folder;
     const auto at = [&](const char* name) { return (folder / name).string(); };
-    const std::string row = ulplab({"models", "--model", "sm_90:mma.fp16.fp32", "--format", "json"}).output;
+    const std::string row = ulplab({"models", "--unit", "sm_90:mma.fp16.fp32", "--json"}).output;
     write_file(at("row.json"), row);
     std::string sticky = row;
     sticky.replace(sticky.find("\"sticky\": false"), 15, "\"sticky\": true");
@@ -511,41 +519,43 @@ TEST_CASE("a file that describes a unit stands for a row") {
     npy::write(at("a.npy"), npy::matrix("<f4", 4, 64, a));
     npy::write(at("b.npy"), npy::matrix("<f4", 64, 4, b));
     const auto product = [&](const std::string& model, const char* d) {
-        check_ends({"matmul", "--model", model, at("a.npy"), at("b.npy"), "-o", at(d)}, 0, model);
+        check_ends({"matmul", "--unit", model, at("a.npy"), at("b.npy"), "--out", at(d)}, 0, model);
         return read_file(at(d));
     };
     CHECK(product(at("row.json"), "d1.npy") == product("sm_90:mma.fp16.fp32", "d2.npy"));
     const auto ordered = [&](const std::vector<std::string>& order, int exit_code, const char* text) {
-        std::vector<std::string> arguments = {"matmul",    "--model", "sm_80:mma.fp16.fp16", at("a.npy"),
-                                              at("b.npy"), "-o",      at("d3.npy")};
+        std::vector<std::string> arguments = {"matmul",    "--unit", "sm_80:mma.fp16.fp16", at("a.npy"),
+                                              at("b.npy"), "--out",  at("d3.npy")};
         arguments.insert(arguments.end(), order.begin(), order.end());
         check_ends(arguments, exit_code, text);
         return exit_code == 0 ? read_file(at("d3.npy")) : std::string();
     };
     const std::string chain = ordered({}, 0, "products");
-    CHECK(ordered({"--piece-k", "32"}, 0, "products") == ordered({"--split-k", "2"}, 0, "products"));
-    CHECK(ordered({"--split-k", "2"}, 0, "products") != chain);
-    CHECK(ordered({"--split-k", "2", "--narrow-sums"}, 0, "products") != chain);
-    CHECK(ordered({"--split-k", "2", "--slice-k", "16"}, 0, "products") != chain);
-    CHECK(ordered({"--tile-k", "32"}, 0, "products") == chain);
-    CHECK(ordered({"--tile-k", "37"}, 0, "products") != chain);
-    ordered({"--slice-k", "16"}, 2, "give that, too");
-    ordered({"--piece-k", "16", "--split-k", "2"}, 2, "exclude each other");
-    check_ends({"matmul", "--model", at("misspelt.json"), at("a.npy"), at("b.npy"), "-o", at("d.npy")}, 3,
+    CHECK(ordered({"--order", "piece=32"}, 0, "products") == ordered({"--order", "split=2"}, 0, "products"));
+    CHECK(ordered({"--order", "split=2"}, 0, "products") != chain);
+    CHECK(ordered({"--order", "split=2,narrow"}, 0, "products") != chain);
+    CHECK(ordered({"--order", "split=2", "--order", "slice=16"}, 0, "products") != chain);
+    CHECK(ordered({"--order", "tile=32"}, 0, "products") == chain);
+    CHECK(ordered({"--order", "tile=37"}, 0, "products") != chain);
+    ordered({"--order", "slice=16"}, 2, "give that, too");
+    ordered({"--order", "splits=2"}, 2, "--order has no 'splits=2'; it takes, with commas, split=N");
+    ordered({"--order", "split=two"}, 2, "this is not a whole number; give split=N");
+    ordered({"--order", "piece=16", "--order", "split=2"}, 2, "exclude each other");
+    check_ends({"matmul", "--unit", at("misspelt.json"), at("a.npy"), at("b.npy"), "--out", at("d.npy")}, 3,
                "\"stiky\" is not known here; there are ulplab_unit, name, kind, summation");
-    check_ends({"matmul", "--model", at("missing.json"), at("a.npy"), at("b.npy"), "-o", at("d.npy")}, 3,
+    check_ends({"matmul", "--unit", at("missing.json"), at("a.npy"), at("b.npy"), "--out", at("d.npy")}, 3,
                "there is no such file");
-    check_ends({"explain", "--model", at("sticky.json"), "--a", "1,-1,0x1.8p-13", "--b", "1,1,0x1p-13"}, 0,
+    check_ends({"explain", "--unit", at("sticky.json"), "--a", "1,-1,0x1.8p-13", "--b", "1,1,0x1p-13"}, 0,
                "result 32800000");
-    check_ends({"explain", "--model", at("row.json"), "--a", "1,-1,0x1.8p-13", "--b", "1,1,0x1p-13"}, 0,
+    check_ends({"explain", "--unit", at("row.json"), "--a", "1,-1,0x1.8p-13", "--b", "1,1,0x1p-13"}, 0,
                "result 00000000");
-    check_ends({"bound", "--model", at("row.json"), "-k", "64"}, 0, "4 groups in a chain");
-    check_ends({"bound", "--model", at("sticky.json"), "-k", "64"}, 0, "expected   unknown");
+    check_ends({"bound", "--unit", at("row.json"), "-k", "64"}, 0, "4 groups in a chain");
+    check_ends({"bound", "--unit", at("sticky.json"), "-k", "64"}, 0, "expected   unknown");
     check_ends({"discover", "--unit", at("row.json"), "--blocks", "700"}, 0, "sm_90:mma.fp16.fp32: none differs");
     check_ends({"discover", "--unit", at("sticky.json"), "--against", "sm_90:mma.fp16.fp32"}, 4, "differ (");
     check_ends({"discover", "--unit", "soft:" + at("row.json"), "--against", at("row.json"), "--blocks", "7000"}, 0,
                "none differs");
-    check_ends({"models", "--model", "sm_90:mma.fp16.fp32"}, 2, "give --format json");
+    check_ends({"models", "--unit", "sm_90:mma.fp16.fp32"}, 0, "evidence: ordinary values");
     check_ends({"discover", "--table", "--unit", at("row.json")}, 0, "P2   400FFFFF");
     write_set(folder.path(), "H100", "01000000101000000000000000000000");
     check_ends({"verify", folder.path().string(), "--unit", at("sticky.json")}, 0, "H100 fp16 fp16->fp32 1/1\n");
@@ -570,18 +580,19 @@ TEST_CASE("discover and verify ask black boxes") {
     check_ends({"discover", "--unit", box + "constant", "-k", "8"}, 4, "constant: the unit answers 3F800000 (1)");
     check_ends({"discover", "--unit", box + "dies", "-k", "8"}, 3, "ended after 5 answers");
     check_ends({"discover", "--unit", box + "plain", "-k", "257"}, 2, "1 to 256 products");
-    check_ends({"discover", "--unit", box + "s8", "-k", "8", "--output", "s32", "--blocks", "3000"}, 0,
+    check_ends({"discover", "--unit", box + "s8", "-k", "8", "--format", "s8,s32", "--blocks", "3000"}, 0,
                "operands              s8 x s8");
-    check_ends({"discover", "--unit", box + "s8_clamps_each", "-k", "8", "--output", "s32", "--blocks", "3000"}, 4,
+    check_ends({"discover", "--unit", box + "s8_clamps_each", "-k", "8", "--format", "s8,s32", "--blocks", "3000"}, 4,
                "none of the integer units that a file describes");
-    check_ends({"discover", "--table", "--unit", box + "s8", "-k", "8", "--output", "s32"}, 0,
+    check_ends({"discover", "--table", "--unit", box + "s8", "-k", "8", "--format", "s8,s32"}, 0,
                "I5   -2147483648  it wraps");
-    check_ends({"discover", "--table", "--unit", box + "s8_clamps_each", "-k", "8", "--output", "s32"}, 0,
+    check_ends({"discover", "--table", "--unit", box + "s8_clamps_each", "-k", "8", "--format", "s8,s32"}, 0,
                "I7    2147483646  after each, signed");
-    check_ends({"discover", "--table", "--unit", "sm_80:mma.b1_xor.s32", "-k", "8", "--output", "s32"}, 0,
+    check_ends({"discover", "--table", "--unit", "sm_80:mma.b1_xor.s32", "-k", "8", "--format", "s8,s32"}, 0,
                "I4             1  xor of bits");
-    check_ends({"discover", "--unit", box + "s8", "-k", "32", "--output", "s32", "--against", "sm_80:mma.fp16.fp32"}, 2,
-               "is fp16 -> fp32, and the unit asked is one of integers");
+    check_ends({"discover", "--unit", box + "s8", "-k", "32", "--format", "s8,s32", "--against", "sm_80:mma.fp16.fp32"},
+               2, "is fp16 -> fp32, and the unit asked is one of integers");
     check_ends({"discover", "--table", "--unit", box + "plain", "-k", "8"}, 0, "as ");
-    check_ends({"discover", "--table", "--unit", box + "plain", "-k", "8", "--input", "e2m1"}, 2, "there is no probe");
+    check_ends({"discover", "--table", "--unit", box + "plain", "-k", "8", "--format", "e2m1,fp32"}, 2,
+               "there is no probe");
 }

@@ -109,9 +109,10 @@ TEST_CASE("matrices are read in both orders, from numbers and from codes, and of
     CHECK(ulp::load_matrix(file.path(), ulp::formats::e4m3, std::nullopt).values[1] == 176.0F);
 
     ulp::npy::write(file.path(), ulp::npy::matrix("<f4", 1, 2, std::vector<float>{1.0F, 0.1F}));
-    CHECK_THROWS_WITH_AS(ulp::load_matrix(file.path(), ulp::formats::fp16, std::nullopt),
-                         doctest::Contains("element (0, 1) = 0.10000000149011612 is not a value of fp16; use --round"),
-                         ulp::DataError);
+    CHECK_THROWS_WITH_AS(
+        ulp::load_matrix(file.path(), ulp::formats::fp16, std::nullopt),
+        doctest::Contains("element (0, 1) = 0.10000000149011612 is not a value of fp16; use --rounding nearest_even"),
+        ulp::DataError);
     CHECK(
         ulp::load_matrix(file.path(), ulp::formats::fp16, ulp::OperandRounding{ulp::Rounding::toward_zero}).values[1] ==
         0x1.998p-4F);

@@ -227,6 +227,8 @@ TEST_CASE("quantize: stochastic rounding takes a neighbour, by the seed") {
     };
     const std::vector<float> first = rounded_by("stochastic", "1");
     CHECK(first == rounded_by("stochastic", "1"));
+    CHECK(first == rounded_by("stochastic:32", "1"));
+    CHECK(first != rounded_by("stochastic:2", "1"));
     CHECK(first != rounded_by("stochastic", "2"));
     const std::vector<float> down = rounded_by("down", "1");
     const std::vector<float> up = rounded_by("up", "1");
@@ -395,6 +397,8 @@ TEST_CASE("quantize: what it refuses, in one sentence and without a file") {
         {"x.npy", "o.npz", {"--format", "nvfp4", "--block", "-1x16"}, 2, "--block takes LINESxK"},
         {"x.npy", "o.npz", {"--format", "nvfp4", "--hadamard", "12"}, 2, "SIZE a power of two"},
         {"x.npy", "o.npz", {"--format", "nvfp4", "--rounding", "randomly"}, 2, "randomly"},
+        {"x.npy", "o.npz", {"--format", "nvfp4", "--rounding", "stochastic:33"}, 2, "from 1 to 32"},
+        {"x.npy", "o.npz", {"--format", "nvfp4", "--rounding", "up:8"}, 2, "only stochastic rounding has random bits"},
         {"x.npy", "o.npz", {"--format", "e4m3", "--scale", "-1"}, 2, "a positive number"},
         {"i.npy", "o.npz", {"--format", "e4m3"}, 3, "no tensor of floating-point numbers"},
         {"no.npy", "o.npz", {"--format", "e4m3"}, 3, "no.npy"},

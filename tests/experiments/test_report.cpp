@@ -36,7 +36,7 @@ TEST_CASE("the report escapes text and shows what was not drawn") {
     const std::string page = page_of({result}, "report-overflow.html");
     CHECK(has(page, "&lt;b&gt;A &amp; B&lt;/b&gt;"));
     CHECK(has(page, "1 &lt; 2"));
-    CHECK(has(page, "ulplab draw sample"));
+    CHECK(has(page, "ulplab report --draw sample"));
     for (const ReportPage& one : report_pages({result})) {
         CHECK_FALSE(has(one.html, "{{"));  // every mark is filled in
         CHECK_FALSE(has(one.html, "src="));
@@ -132,7 +132,7 @@ TEST_CASE("the report gives the command that makes a result again") {
     result.backend = "soft:v100";
     result.changed_settings = {{"length", "<9>"}};
     CHECK(has(page_of({result}, "report-overflow.html"),
-              "<code>ulplab run sample --smoke --seed 3 --backend soft:v100 --set length=&lt;9&gt;</code>"));
+              "<code>ulplab run sample --smoke --seed 3 --unit soft:v100 --set length=&lt;9&gt;</code>"));
 }
 
 TEST_CASE("a page runs its own script and no other") {

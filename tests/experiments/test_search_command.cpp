@@ -171,18 +171,25 @@ TEST_CASE("search format takes the cheapest that is as good, and says what is un
     const auto search = [&](const Names& more) {
         return run_program(search_command("format", folder.net(), folder / "out", more));
     };
-    const Finished found = search({"--recipes", "tf32,bf16,fp16", "--seeds", "3", "--margin", "0.5"});
+    const Finished found = search({"--recipe", "tf32,bf16,fp16", "--seeds", "3", "--margin", "0.5"});
     INFO(found.output);
     CHECK(found.exit_code == 0);
     CHECK(found.output.find("bf16 suffices: it is the cheapest whose loss is at most 50 % above fp32's") !=
           std::string::npos);
     CHECK(found.output.find("  tf32") == std::string::npos);
     CHECK(found.output.find("too high                loss not finite") != std::string::npos);  // fp16
-    const Finished all = search({"--recipes", "tf32,bf16", "--seeds", "3", "--margin", "0.5", "--all"});
+    const Finished all = search({"--recipe", "tf32,bf16", "--seeds", "3", "--margin", "0.5", "--all"});
     CHECK(all.output.find("  tf32") != std::string::npos);
     // The same study, with another reference, as JSON and as a page: its trainings are not made twice.
-    const Finished json = search({"--recipes", "bf16,tf32@2^3", "--against", "tf32", "--seeds", "3", "--margin", "0.5",
-                                  "--all", "--json", "--page", folder / "study.html"});
+    const Names against = {"--recipe", "bf16,tf32@2^3", "--against", "tf32", "--seeds",
+                           "3",        "--margin",      "0.5",       "--all"};
+    Names more = against;
+    more.insert(more.end(), {"--page", folder / "study.html"});
+    CHECK(search(more).exit_code == 0);
+    more = against;
+    more.emplace_back("--json");
+    const Finished json = search(more);
+    CHECK(trained_in(json.output) == 0);
     const auto study = nlohmann::json::parse(
         json.output.substr(json.output.find('{'), json.output.rfind('}') + 1 - json.output.find('{')));
     CHECK(study.at("recipes").size() == 3);
@@ -193,7 +200,7 @@ TEST_CASE("search format takes the cheapest that is as good, and says what is un
     CHECK(study.at("recipes").at(1).at("divergence").at(0).at("distance").contains("fc1.weight"));
     CHECK(study.at("verdict").get<std::string>().starts_with("bf16 suffices"));
     CHECK(read_file(folder / "study.html").find("bf16 suffices") != std::string::npos);
-    const Finished undecided = search({"--recipes", "bf16", "--seeds", "1", "--margin", "0.5"});
+    const Finished undecided = search({"--recipe", "bf16", "--seeds", "1", "--margin", "0.5"});
     CHECK(undecided.exit_code == 1);
     CHECK(undecided.output.find("undecided: bf16 (more seeds)") != std::string::npos);
 }
@@ -213,16 +220,16 @@ TEST_CASE("a search that finds nothing says so, with exit code 1, and wrong opti
         {"fp32", {"--loss-scale", "1e38", "--seeds", "1"}, 1, "Nothing found: with all operations"},
         {"scale", {"--seeds", "1", "--from", "0", "--to", "1"}, 1, "Nothing found: no loss scale from 2^0 to 2^1"},
         {"format",
-         {"--recipes", "fp16", "--seeds", "1"},
+         {"--recipe", "fp16", "--seeds", "1"},
          1,
          "Nothing found: no loss is shown to be at most 2 % above fp32's"},
-        {"format", {"--learning-rate", "1e30", "--seeds", "1", "--recipes", "bf16"}, 1, "fp32 itself ends with a loss"},
+        {"format", {"--learning-rate", "1e30", "--seeds", "1", "--recipe", "bf16"}, 1, "fp32 itself ends with a loss"},
         {"fp32", {"--recipe", "fp32"}, 2, "has everything in fp32"},
         {"fp32", {"--fp32", "sofmax"}, 2, "no such operation; it has scale, linear, relu, cross_entropy"},
         {"scale", {"--from", "3", "--to", "1"}, 2, "--from (3) is greater than --to (1)"},
         {"scale", {"--to", "99"}, 2, "exponents from -60 to 60"},
         {"scale", {"--every", "0"}, 2, "--every is 0"},
-        {"format", {"--recipes", "fp7"}, 2, "no recipe 'fp7'"},
+        {"format", {"--recipe", "fp7"}, 2, "no recipe 'fp7'"},
         {"format", {"--seeds", "0"}, 2, "--seeds is 0"},
         {"format", {"--margin", "nan"}, 2, "--margin is nan"},
         {"fp32", {"--margin", "2"}, 2, "--margin is 2; give a share of the loss"},

@@ -103,11 +103,10 @@ TEST_CASE("train --help lists recipes, optimizers and loss scalers") {
     for (const char* name : {"mixed_fp16", "mxfp8", "adamw", "sophia", "megatron", "deepspeed", "keras; constant is"}) {
         CHECK(says(help, name));
     }
-    CHECK(
-        trained({"--images=64", "--steps=3", "--optimizer=adam", "--scaler=apex", "--learning-rate=0.001"}).exit_code ==
-        0);
+    CHECK(trained({"--images=64", "--steps=3", "--optimizer=adam", "--loss-scale=apex", "--learning-rate=0.001"})
+              .exit_code == 0);
     CHECK(says(trained({"--optimizer=adan"}), "no optimizer 'adan'; there are sgd, adam"));
-    CHECK(says(trained({"--scaler=apx"}), "no loss scaler 'apx'; there are "));
+    CHECK(says(trained({"--loss-scale=apx"}), "no loss scaler 'apx'; there are "));
 }
 
 TEST_CASE("whole numbers that the option's type does not hold are refused, and 010 is ten") {
@@ -121,7 +120,7 @@ TEST_CASE("whole numbers that the option's type does not hold are refused, and 0
     CHECK(says(ten, "step     9 "));
     CHECK(ten.output == trained({"--steps=10", "--images=64", "--seed=10"}).output);
     for (const std::vector<std::string>& list :  // of 32 and of 64 bits
-         {std::vector<std::string>{"--tiles", "32", "2147483648"}, {"--lengths", "16", "99999999999999999999"}}) {
+         {std::vector<std::string>{"--tiles", "32", "2147483648"}, {"--size", "16", "99999999999999999999"}}) {
         std::vector<std::string> command = {"gpu", "attention", "--device", "software:sm_90"};
         command.insert(command.end(), list.begin(), list.end());
         const Finished refused = test::ulplab(command);
@@ -134,29 +133,29 @@ TEST_CASE("output files are checked before the data are made: places, collisions
     const test::TemporaryFolder folder;
     const std::string file = (folder / "same").string();
     const std::string no_memory = "--images=99999999999";  // what making the data says
-    for (const std::string option : {"--trace=", "--products=", "--histograms=", "--checkpoint=", "--save-weights="}) {
+    for (const std::string option : {"--trace=", "--products=", "--histograms=", "--checkpoint=", "--out="}) {
         CAPTURE(option);
-        const std::string name = option == "--save-weights=" ? "x.safetensors" : "x";
+        const std::string name = option == "--out=" ? "x.safetensors" : "x";
         const std::string nowhere = (folder / "no/folder" / name).string();
         train_refuses({option + nowhere, no_memory}, 3, nowhere);
         const std::filesystem::path taken = folder / ("folder" + name);
         std::filesystem::create_directories(taken);
         train_refuses({option + taken.string(), no_memory}, 3, taken.string() + ": cannot be written");
-        if (option != "--save-weights=") train_refuses({option + "/dev/full", no_memory}, 3, "/dev/full: cannot be wr");
+        if (option != "--out=") train_refuses({option + "/dev/full", no_memory}, 3, "/dev/full: cannot be wr");
     }
     train_refuses({"--trace=" + file, "--products=" + file}, 2, "--products and --trace are both " + file);
     train_refuses({"--checkpoint=" + file, "--histograms=" + (folder / "./no/../same").string()}, 2,
                   "--checkpoint and --histograms are both");
     train_refuses({"--checkpoint=" + file, "--trace=" + file + ".lock"}, 2, "the lock of --checkpoint and --trace");
     const std::string weights = file + ".safetensors";
-    train_refuses({"--checkpoint=" + weights, "--save-weights=" + weights}, 2, "--checkpoint and --save-weights are");
-    train_refuses({"--weights=" + weights, "--save-weights=" + weights}, 2, "--weights and --save-weights are both");
+    train_refuses({"--checkpoint=" + weights, "--out=" + weights}, 2, "--checkpoint and --out are");
+    train_refuses({"--weights=" + weights, "--out=" + weights}, 2, "--weights and --out are both");
     for (const char* name : {"w.npz", "w.pt", "w"}) {
-        train_refuses({std::string("--save-weights=") + name}, 2, "give a name that ends in .safetensors");
+        train_refuses({std::string("--out=") + name}, 2, "give a name that ends in .safetensors");
     }
     // Nothing was left, and files that can be written are.
     for (const auto& entry : std::filesystem::directory_iterator(folder.path())) CHECK(entry.is_directory());
-    CHECK(trained({"--images=64", "--steps=1", "--trace=" + file, "--save-weights=" + weights}).exit_code == 0);
+    CHECK(trained({"--images=64", "--steps=1", "--trace=" + file, "--out=" + weights}).exit_code == 0);
     CHECK(std::filesystem::exists(file));
     CHECK(std::filesystem::exists(weights));
 }
@@ -165,16 +164,17 @@ TEST_CASE("a loss scale without masters names the option and the recipes that ha
     const std::string fp16 = "choose a recipe with masters (mixed_fp16, mixed_fp16_fp16_loss)";
     train_refuses({"--recipe=fp16", "--loss-scale=8"}, 2, "--loss-scale 8: recipe fp16 updates in fp16 without");
     train_refuses({"--recipe=fp16", "--loss-scale=8"}, 2, fp16);
-    train_refuses({"--recipe=pure_bf16", "--scaler=pytorch"}, 2, "--scaler pytorch: recipe pure_bf16 updates in bf16");
-    train_refuses({"--recipe=pure_bf16", "--scaler=pytorch"}, 2, "choose a recipe with masters (bf16,");
-    const std::vector<std::string> level = {"--level=O3", "--override", "loss_scale=dynamic"};
-    train_refuses(level, 2, "--level O3 with --override loss_scale=dynamic: recipe O3 updates in fp16 without");
+    train_refuses({"--recipe=pure_bf16", "--loss-scale=pytorch"}, 2,
+                  "--loss-scale pytorch: recipe pure_bf16 updates in bf16");
+    train_refuses({"--recipe=pure_bf16", "--loss-scale=pytorch"}, 2, "choose a recipe with masters (bf16,");
+    const std::vector<std::string> level = {"--level=O3", "--set", "loss_scale=dynamic"};
+    train_refuses(level, 2, "--level O3 with --set loss_scale=dynamic: recipe O3 updates in fp16 without");
     train_refuses(level, 2, fp16);
-    train_refuses({"--level=O2", "--override", "loss_scale=1e300"}, 2, "give a scale from 2^-126 to 2^127");
-    CHECK(trained({"--recipe=fp16", "--scaler=constant", "--images=64", "--steps=1"}).exit_code == 0);
+    train_refuses({"--level=O2", "--set", "loss_scale=1e300"}, 2, "give a scale from 2^-126 to 2^127");
+    CHECK(trained({"--recipe=fp16", "--loss-scale=constant", "--images=64", "--steps=1"}).exit_code == 0);
     const std::string largest = "--loss-scale=170141183460469231731687303715884105728";
     CHECK_FALSE(says(trained({"--recipe=fp32", largest, "--images=64", "--steps=1"}), "give a scale"));
-    const Finished compared = test::ulplab({"search", "format", "--recipes", "fp16@2^3", "--steps", "2"});
+    const Finished compared = test::ulplab({"search", "format", "--recipe", "fp16@2^3", "--steps", "2"});
     CHECK(compared.exit_code == 2);
     CHECK(says(compared, "fp16@2^3: recipe fp16 updates in fp16 without fp32 masters"));
 }
@@ -268,7 +268,8 @@ TEST_CASE("a refused checkpoint names the options that were given") {
     };
     has(refusal({"--level=O1"}, {"--level=O2"}), "with --level O1, this run has --level O2");
     has(refusal({"--recipe=bf16"}, {"--level=O2"}), "without --level, this run has --level O2");
-    has(refusal({"--scaler=apex"}, {"--scaler=keras"}), "with --scaler apex, this run has --scaler keras");
-    has(refusal({}, {"--scaler=apex"}), "with --scaler pytorch, this run has --scaler apex");
+    has(refusal({"--loss-scale=apex"}, {"--loss-scale=keras"}),
+        "with --loss-scale apex, this run has --loss-scale keras");
+    has(refusal({}, {"--loss-scale=apex"}), "with --loss-scale pytorch, this run has --loss-scale apex");
     has(refusal({"--loss-scale=8"}, {"--loss-scale=4"}), "with --loss-scale 8, this run has --loss-scale 4");
 }

@@ -23,7 +23,7 @@ using namespace ulp;
 
 std::string digests(const std::string& simd, int threads) {
     const Finished finished = run_program({"env", "ULPLAB_SIMD=" + simd, "OMP_NUM_THREADS=" + std::to_string(threads),
-                                           "OMP_WAIT_POLICY=passive", ULPLAB_PROGRAM, "digests"});
+                                           "OMP_WAIT_POLICY=passive", ULPLAB_PROGRAM, "dev", "digests"});
     REQUIRE(finished.exit_code == 0);
     return finished.output;
 }
@@ -224,6 +224,8 @@ TEST_CASE("ulplab train --fp32 computes operations in fp32, and traces and histo
     CHECK(logged.output == plain.output);  // who looks on changes nothing
     std::istringstream trace(read_file(folder / "trace"));
     std::getline(trace, row);
+    CHECK(row == "# ulplab trace");
+    while (row.starts_with("#")) std::getline(trace, row);
     CHECK(row.starts_with("step,loss,loss_bits,loss_scale,skipped,words.weight,places.weight,"));
     for (int step = 0; step < 3; ++step) {
         std::getline(trace, row);
@@ -242,15 +244,15 @@ TEST_CASE("ulplab train --fp32 computes operations in fp32, and traces and histo
 }
 
 TEST_CASE("ulplab train takes a level with overrides, prints its table, and refuses senseless ones") {
-    const Finished done = train({"--level=O2", "--override", "loss_scale=128"});
+    const Finished done = train({"--level=O2", "--set", "loss_scale=128"});
     INFO(done.output);
     REQUIRE(done.exit_code == 0);
     CHECK(contains(done.output, "128  (override)"));
     CHECK(contains(done.output, "scale 128"));
-    const Finished refused = train({"--level=O1", "--override", "master_weights=true"});
+    const Finished refused = train({"--level=O1", "--set", "master_weights=true"});
     CHECK(refused.exit_code == 2);
     CHECK(contains(refused.output, "master_weights has no meaning"));
-    CHECK(train({"--override", "loss_scale=128"}).exit_code == 2);
+    CHECK(train({"--set", "loss_scale=128"}).exit_code == 2);
     CHECK(train({"--recipe=fp16+fuzzed"}).exit_code == 2);
     CHECK(train({}, 0).exit_code == 2);
 }
@@ -279,9 +281,9 @@ TEST_CASE("ulplab train goes on from its checkpoint to the same numbers and dige
     for (const Case& c : {Case{"--net=cnn", "--net mlp, this run has --net cnn"},
                           {"--batch=16", "--batch 8, this run has --batch 16"},
                           {"--learning-rate=0.1", "--learning-rate 0.05, this run has --learning-rate 0.1"},
-                          {"--unit=soft:ieee", "--backend soft:h100, this run has --backend soft:ieee"},
+                          {"--unit=soft:ieee", "--unit soft:h100, this run has --unit soft:ieee"},
                           {"--recipe=bf16", "--recipe mixed_fp16, this run has --recipe bf16"},
-                          {"--loss-scale=8", "--scaler pytorch, this run has --scaler constant"},
+                          {"--loss-scale=8", "--loss-scale pytorch, this run has --loss-scale constant"},
                           {"--optimizer=adam", "--optimizer sgd, this run has --optimizer adam"},
                           {"--seed=2", "--seed 1, this run has --seed 2"},
                           {"--images=65", "data of SHA-256 "}}) {
@@ -332,10 +334,10 @@ TEST_CASE("Ctrl-C ends a training after its step, with a checkpoint and the comm
 TEST_CASE("train starts from weights and saves them, a file of weights is no checkpoint") {
     const test::TemporaryFolder folder;
     const std::string weights = (folder.path() / "w.safetensors").string();
-    const Finished first = train({"--save-weights=" + weights});
+    const Finished first = train({"--out=" + weights});
     REQUIRE(first.exit_code == 0);
     const std::string again = (folder.path() / "again.safetensors").string();
-    const Finished second = train({"--weights=" + weights, "--save-weights=" + again});
+    const Finished second = train({"--weights=" + weights, "--out=" + again});
     CHECK(second.exit_code == 0);
     CHECK(read_file(weights) != read_file(again));
     const Finished other = train({"--weights=" + weights, "--net=cnn"});

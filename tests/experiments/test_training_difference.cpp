@@ -5,7 +5,7 @@
 #include <iostream>
 #include <string>
 
-#include "engine/training/trace_file.hpp"
+#include "engine/training/trace.hpp"
 #include "experiments/cli/training_difference.hpp"
 #include "experiments/framework/files.hpp"
 #include "gpu/backends.hpp"

@@ -5,7 +5,7 @@ set -euo pipefail
 root=$1
 ulplab=$2
 work=$3
-commands=("info" "bulk" "fma --pairs 1" "functions --ranges 1")
+commands=("info" "bulk" "fma --count 1" "functions --count 1")
 [ -z "${4:-}" ] || commands+=("invariance --layers 64x64")
 for kind in old:OLD none:RESULT=100 full:RESULT=2 busy:RESULT=46; do
     mkdir -p "$work/${kind%%:*}"

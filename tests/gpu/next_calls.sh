@@ -14,17 +14,17 @@ export PATH=$programs:$PATH ULPLAB=$programs/ulplab
 smaller() {
     case ${1#compute-sanitizer --error-exitcode 1 } in
         "ulplab gpu experiments "*) echo "--device software:sm_90 --smoke swamping" ;;
-        "ulplab gpu functions --ranges "*) echo "--device software:sm_90 --only cvt.rn.bf16.f32" ;;
-        "ulplab gpu functions "*) echo "--device software:sm_90 --ranges 1 --only cvt.rn.bf16.f32 cvt.rn.bf16.f16" ;;
+        "ulplab gpu functions --count "*) echo "--device software:sm_90 cvt.rn.bf16.f32" ;;
+        "ulplab gpu functions "*) echo "--device software:sm_90 --count 1 cvt.rn.bf16.f32 cvt.rn.bf16.f16" ;;
         "ulplab gpu bulk --instruction tcgen05 "*) echo "--device software:sm_100 --class ordinary" ;;
         "ulplab gpu bulk "*) echo "--device software:sm_90" ;;
-        "ulplab gpu attention --lengths "*) echo "--device software:sm_90" ;;
-        "ulplab gpu fma --range "*) echo "--device software:sm_90" ;;
-        "ulplab gpu attention "*) echo "--device software:sm_90 --lengths 16 64" ;;
+        "ulplab gpu attention --size "*) echo "--device software:sm_90" ;;
+        "ulplab gpu fma --every "*) echo "--device software:sm_90" ;;
+        "ulplab gpu attention "*) echo "--device software:sm_90 --size 16 64" ;;
         "ulplab gpu invariance "*) echo "--device software:sm_90 --layers 64x256 --tokens 1 8" ;;
-        "ulplab gpu transformer"*) echo "--device software:sm_90 --layers 1 --tokens 8 --vocabulary 100 --width 64 --heads 4" ;;
+        "ulplab gpu transformer"*) echo "--device software:sm_90 --set layers=1 --set tokens=8 --set vocabulary=100 --set width=64 --set heads=4" ;;
         "ulplab gpu record "*) echo "--device software:sm_90 --instruction mma.m16n8k8.fp16.fp32 --digests 1" ;;
-        "ulplab gpu fma "*) echo "--device software:sm_90 --range 1 --pairs 2" ;;
+        "ulplab gpu fma "*) echo "--device software:sm_90 --every 1 --count 2" ;;
         "ulplab gpu shapes "*) echo "--count 20" ;;
         "ulplab gpu predict "*) echo "" ;;
         "ulplab gpu cublas-study "*) echo "" ;;  # has no stand-in

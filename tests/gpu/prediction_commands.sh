@@ -44,7 +44,7 @@ ends 0 'taken up after 1 of 5 rows' "$ulplab" gpu judge --device $device predict
 cmp parts.csv judged.csv
 ends 0 'taken up after 5 of 5 rows' "$ulplab" gpu judge --device $device predicted.txt --seconds 1e-9 --out parts.csv
 cmp parts.csv judged.csv
-ends 0 '5 shapes, 1 classes' "$ulplab" gpu answers --device $device --quick --types e4m3 --shapes shapes.csv --out answers.txt
+ends 0 '5 shapes, 1 classes' "$ulplab" gpu answers --device $device --quick --type e4m3 --shapes shapes.csv --out answers.txt
 ends 0 '3 of 5 shapes predicted' "$ulplab" gpu predict --answers answers.txt --shapes shapes.csv --out stored.txt
 diff <(grep -v '^# answers' predicted.txt) <(grep -v '^# answers' stored.txt)
 ends 2 '--device excludes --answers' "$ulplab" gpu predict --answers answers.txt --device $device --shapes shapes.csv --out x.txt
@@ -52,12 +52,12 @@ ends 2 '--device excludes --answers' "$ulplab" gpu predict --answers answers.txt
 
 # Answers in parts: each call keeps its own, and all together are those of one call.
 for left in 'the rest is left' 'taken up with 1 shapes' 'taken up with 2 shapes'; do
-    ends 0 "$left" "$ulplab" gpu answers --device $device --quick --types e4m3 --shapes shapes.csv --seconds 1e-9 --out parts.txt
+    ends 0 "$left" "$ulplab" gpu answers --device $device --quick --type e4m3 --shapes shapes.csv --seconds 1e-9 --out parts.txt
 done
-ends 0 'taken up with 3 shapes and 0 classes' "$ulplab" gpu answers --device $device --quick --types e4m3 --shapes shapes.csv --out parts.txt
+ends 0 'taken up with 3 shapes and 0 classes' "$ulplab" gpu answers --device $device --quick --type e4m3 --shapes shapes.csv --out parts.txt
 cmp parts.txt answers.txt
-ends 3 'not of cuBLAS' "$ulplab" gpu answers --device software:sm_80 --quick --types e4m3 --out parts.txt
-ends 3 'another grid; give another --out, or add --quick' "$ulplab" gpu answers --device $device --types e4m3 --out parts.txt
+ends 3 'not of cuBLAS' "$ulplab" gpu answers --device software:sm_80 --quick --type e4m3 --out parts.txt
+ends 3 'another grid; give another --out, or add --quick' "$ulplab" gpu answers --device $device --type e4m3 --out parts.txt
 
 # A digest with one wrong digit is found; so is an answer that the library does not give.
 awk -F';' -v OFS=';' '/^fp16,TN,96/ { $4 = ($4 ~ /0$/ ? substr($4, 1, 15) "1" : substr($4, 1, 15) "0") } { print }' predicted.txt > wrong.txt
@@ -106,12 +106,13 @@ ends 3 'close other programs on the GPU' "$ulplab" gpu bulk --device $device:250
 [ "$(grep -c '^mma.*,chain,' bulk.csv)" -eq 0 ]
 ends 3 'close other programs on the GPU' "$ulplab" gpu invariance --device $device:40000000 --type fp16 --layers 256x2048 8192x8192 --tokens 8 64 --out small.csv
 grep -q '^fp16,256,2048,64' small.csv
-for command in 'info' 'bulk' 'probe' 'attention' 'functions' 'fma' 'transformer' 'invariance' 'answers --out x' 'judge sizes.txt' \
+for command in 'info' 'bulk' 'attention' 'functions' 'fma' 'transformer' 'invariance' 'answers --out x' 'judge sizes.txt' \
     'record --out x' 'experiments swamping'; do
     # shellcheck disable=SC2086
     ends 3 'another program holds the GPU exclusively' "$ulplab" gpu $command --device $device:busy
     [ "$(wc -l < out.txt)" -eq 1 ]
 done
+ends 3 'another program holds the GPU exclusively' "$ulplab" discover --table --unit $device:busy
 
 # Invariance: a layer whose split changes with the number of tokens.
 ends 0 'smallest counter-example' "$ulplab" gpu invariance --device $device --type fp16 --layers 256x2048 --tokens 8 64 256 --out table.csv
@@ -124,24 +125,24 @@ grep -q "a kernel of one's own.*,3,same," table.csv
 ends 2 'is not NxK' "$ulplab" gpu invariance --device $device --layers 4096
 
 # The answers of a function of halves, as they are: bf16 of 1 and 2 are fp16's, of 1 + 2^-7 too; fp32 is wider.
-ends 0 'nothing here is evidence' "$ulplab" gpu functions --device $device --ranges 1 --only cvt.rn.f16.bf16 cvt.f32.bf16 cvt.rn.f16x2.e4m3x2 --results results
+ends 0 'nothing here is evidence' "$ulplab" gpu functions --device $device --count 1 cvt.rn.f16.bf16 cvt.f32.bf16 cvt.rn.f16x2.e4m3x2 --answers results
 code() { tail -c "$(($3 * $2))" "results/$1.npy" | od -An -v -tx"$2" -w"$2" | sed -n "$(($4 + 1))p" | tr -d ' '; }
 [ "$(code cvt.rn.f16.bf16 2 65536 $((0x3F80)))$(code cvt.rn.f16.bf16 2 65536 $((0x4000)))$(code cvt.rn.f16.bf16 2 65536 $((0x3F81)))" = 3c0040003c08 ]
 [ "$(code cvt.f32.bf16 4 65536 $((0xBF81)))$(code cvt.rn.f16x2.e4m3x2 2 256 126)" = bf8100005f00 ]
 [ "$(wc -c < results/cvt.rn.f16.bf16.npy)" -eq 131200 ]
-ends 0 'differ from the model' "$ulplab" gpu functions --device $device --ranges 1 --only cvt.rn.bf16.f32 --results none
+ends 0 'differ from the model' "$ulplab" gpu functions --device $device --count 1 cvt.rn.bf16.f32 --answers none
 [ ! -e none ]
 
 # fp16's fma, range by range: a run that is taken up, joined and found complete; a file of another run.
-ends 0 '131072 of 35185445830656 classes, 0 differ' "$ulplab" gpu fma --device $device --first 7 --pairs 2 --range 1 --out fma.csv
+ends 0 '131072 of 35185445830656 classes, 0 differ' "$ulplab" gpu fma --device $device --from 7 --count 2 --every 1 --out fma.csv
 cp fma.csv two.csv
-ends 0 'taken up at pair 9' "$ulplab" gpu fma --device $device --first 7 --pairs 3 --range 1 --out fma.csv
+ends 0 'taken up at pair 9' "$ulplab" gpu fma --device $device --from 7 --count 3 --every 1 --out fma.csv
 [ "$(grep -c '^[0-9]' fma.csv)" -eq 3 ]
 head -n "$(wc -l < two.csv)" fma.csv | diff - two.csv
-ends 3 'this is not the range that begins at pair 0' "$ulplab" gpu fma --device $device --pairs 1 --out fma.csv
-ends 3 'is a run on another device' "$ulplab" gpu fma --device software:sm_80 --first 7 --pairs 3 --out fma.csv
-ends 2 '--first lies below' "$ulplab" gpu fma --device $device --first 536887296
-ends 2 '--pairs and --range are at least 1' "$ulplab" gpu fma --device $device --pairs 0
+ends 3 'this is not the range that begins at pair 0' "$ulplab" gpu fma --device $device --count 1 --out fma.csv
+ends 3 'is a run on another device' "$ulplab" gpu fma --device software:sm_80 --from 7 --count 3 --out fma.csv
+ends 2 '--from lies below' "$ulplab" gpu fma --device $device --from 536887296
+ends 2 '--count and --every are at least 1' "$ulplab" gpu fma --device $device --count 0
 ends 2 'a tile of 20 keys' "$ulplab" gpu attention --device $device --tiles 20
 [ "$(wc -l < out.txt)" -eq 1 ]
 
@@ -160,30 +161,30 @@ for i in {0..255}; do printf "\\x$(printf %02x "$i")\\x3c"; done | matrix '<u2' 
 for line in fp16,NN,16,16,16,1,0 fp16,NN,16,16,16,1,1 fp16,NN,16,16,16,0.5,2 fp16_d16,NN,16,16,16,1,1 e5m2,TN,16,16,16,1,0; do
     echo $line
 done > one.csv
-"$ulplab" gpu answers --device $device --types none --shapes one.csv --out one.txt > out.txt
+"$ulplab" gpu answers --device $device --type none --shapes one.csv --out one.txt > out.txt
 stand_in='cublas-0.0.0@sm_90'
-ends 0 'no evidence of cuBLAS' "$ulplab" matmul --like $stand_in --answers one.txt ones.npy ones.npy -o d.npy
+ends 0 'no evidence of cuBLAS' "$ulplab" matmul --unit $stand_in --answers one.txt ones.npy ones.npy --out d.npy
 result 41800000
-ends 0 'cublas-0.0.0@software' "$ulplab" matmul --like $stand_in --answers one.txt ones.npy ones.npy ones.npy -o d.npy
+ends 0 'cublas-0.0.0@software' "$ulplab" matmul --unit $stand_in --answers one.txt ones.npy ones.npy ones.npy --out d.npy
 result 41880000  # 17
-ends 0 'cublas-0.0.0@software' "$ulplab" matmul --like $stand_in --answers one.txt --alpha 0.5 --beta 2 ones.npy ones.npy ones.npy -o d.npy
+ends 0 'cublas-0.0.0@software' "$ulplab" matmul --unit $stand_in --answers one.txt --alpha 0.5 --beta 2 ones.npy ones.npy ones.npy --out d.npy
 result 41200000  # 10
-ends 0 'cublas-0.0.0@software' "$ulplab" matmul --like $stand_in --answers one.txt --type fp16_d16 zeros.npy ones.npy codes.npy -o d.npy
+ends 0 'cublas-0.0.0@software' "$ulplab" matmul --unit $stand_in --answers one.txt --type fp16_d16 zeros.npy ones.npy codes.npy --out d.npy
 cmp <(tail -c 512 d.npy) <(tail -c 512 codes.npy)
-ends 0 'cublas-0.0.0@software' "$ulplab" matmul --like $stand_in --answers one.txt --type e5m2 --transpose-b more.npy ones.npy -o d.npy
+ends 0 'cublas-0.0.0@software' "$ulplab" matmul --unit $stand_in --answers one.txt --type e5m2 --transpose b more.npy ones.npy --out d.npy
 result 41900000  # 18
-ends 3 'e5m2' "$ulplab" matmul --like $stand_in --answers one.txt --type e5m2 --transpose-b ones.npy more.npy -o d.npy
-ends 2 'give C after A and B' "$ulplab" matmul --like $stand_in --answers one.txt --beta 1 ones.npy ones.npy -o d.npy
-ends 3 'declined' "$ulplab" matmul --like cublas-13.1.0@H100 --answers one.txt ones.npy ones.npy -o d.npy
+ends 3 'e5m2' "$ulplab" matmul --unit $stand_in --answers one.txt --type e5m2 --transpose b ones.npy more.npy --out d.npy
+ends 2 'give C after A and B' "$ulplab" matmul --unit $stand_in --answers one.txt --beta 1 ones.npy ones.npy --out d.npy
+ends 3 'declined' "$ulplab" matmul --unit cublas-13.1.0@H100 --answers one.txt ones.npy ones.npy --out d.npy
 # A version by its first parts, a card by its model's word alone.
 sed 's/^source .*/source hardware/; s/^gpu .*/gpu NVIDIA H100 80GB HBM3/; s/^cublas .*/cublas 13.1.0/' one.txt > h100.txt
 for like in 13.1.0@H100 13.1@H100 "13.1@NVIDIA H100 80GB HBM3"; do
-    ends 0 'cublas-13.1.0@NVIDIA H100 80GB HBM3: ' "$ulplab" matmul --like "cublas-$like" --answers h100.txt ones.npy ones.npy -o d.npy
+    ends 0 'cublas-13.1.0@NVIDIA H100 80GB HBM3: ' "$ulplab" matmul --unit "cublas-$like" --answers h100.txt ones.npy ones.npy --out d.npy
 done
 for like in 13.1@NVIDIA 13.1@80GB 13.1@HBM3 13.1@H10 13@H1000 1@H100 13.@H100 13.1.0.0@H100 @H100; do
-    ends 3 '(cublas-13.1.0@H100), not of' "$ulplab" matmul --like "cublas-$like" --answers h100.txt ones.npy ones.npy -o d.npy
+    ends 3 '(cublas-13.1.0@H100), not of' "$ulplab" matmul --unit "cublas-$like" --answers h100.txt ones.npy ones.npy --out d.npy
 done
-ends 3 'declined: no answers are stored' "$ulplab" matmul --like $stand_in --answers one.txt --transpose-a ones.npy ones.npy -o d.npy
-ends 2 'needs --answers' "$ulplab" matmul --like $stand_in ones.npy ones.npy -o d.npy
-ends 2 'give cublas-VERSION@CARD' "$ulplab" matmul --like nothing --answers one.txt ones.npy ones.npy -o d.npy
-ends 2 'say what multiplies' "$ulplab" matmul ones.npy ones.npy -o d.npy
+ends 3 'declined: no answers are stored' "$ulplab" matmul --unit $stand_in --answers one.txt --transpose a ones.npy ones.npy --out d.npy
+ends 2 'needs --answers' "$ulplab" matmul --unit $stand_in ones.npy ones.npy --out d.npy
+ends 2 'give cublas-VERSION@CARD' "$ulplab" matmul --unit cublas-nothing --answers one.txt ones.npy ones.npy --out d.npy
+ends 2 'say what multiplies' "$ulplab" matmul ones.npy ones.npy --out d.npy

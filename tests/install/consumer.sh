@@ -91,5 +91,5 @@ done
 if command -v nm >/dev/null; then "$source_folder/tests/install/exports.sh" "$work/moved"; fi
 
 # The manual pages are there, one a subcommand, and the installed program writes the same.
-"$work/moved/bin/ulplab" manual --out "$work/pages"
+"$work/moved/bin/ulplab" dev manual --out "$work/pages"
 diff -r "$work/pages" "$work/moved/share/man/man1" || fail "the manual pages are not those of the program"

@@ -38,7 +38,7 @@ function compareCodes(format, table) {
 
 const flagBits = {inexact: 1, underflow: 2, overflow: 4, 'divide by zero': 8, invalid: 16};
 
-/** The lines of `ulplab testfloat` that the page answers otherwise. */
+/** The lines of `ulplab dev testfloat` that the page answers otherwise. */
 function differingOperations(rows) {
   return rows.filter(row => {
     const [op, rounding, ...words] = row.split(' ');

@@ -29,15 +29,15 @@ operands() {
     }'
 }
 operate() { # OP FUNCTION ROUNDING FIELDS: "OP ROUNDING OPERANDS... RESULT FLAGS" lines
-    operands | cut -d' ' -f1-"$4" | "$ulplab" testfloat "$2" --rounding "$3" | sed "s/^/$1 $3 /"
+    operands | cut -d' ' -f1-"$4" | "$ulplab" dev testfloat "$2" --rounding "$3" | sed "s/^/$1 $3 /"
 }
 blocks() {
     while IFS='|' read -r model a b c scales; do
-        local more=(--round)
+        local more=(--rounding nearest_even)
         [[ $model == *.s32* ]] && more=()
         [ -n "$scales" ] && more+=(--a-scales "${scales%;*}" --b-scales "${scales#*;}")
         printf '%s|%s|%s|%s|%s|%s\n' "$model" "$a" "$b" "$c" "$scales" \
-            "$("$ulplab" explain --model "$model" "--a=$a" "--b=$b" "--c=$c" "${more[@]}" | sed -n 's/^result \([-0-9A-F]*\).*/\1/p')"
+            "$("$ulplab" explain --unit "$model" "--a=$a" "--b=$b" "--c=$c" "${more[@]}" | sed -n 's/^result \([-0-9A-F]*\).*/\1/p')"
     done <<'CASES'
 sm_70:mma.fp16.fp32|1.5,#8C00,1|1.5,#0800,#2E66|1
 sm_80:mma.fp16.fp32|1,#0400,#0400,#0400,#0400|1,#1000,#1000,#1000,#1000|0

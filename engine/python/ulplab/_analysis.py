@@ -246,7 +246,7 @@ def recordings(path, *, verify=False):
 
 
 class Inspection(_Printed):
-    """What tensors hold and what formats lose of them: the fields of `ulplab inspect --output json`.
+    """What tensors hold and what formats lose of them: the fields of `ulplab inspect --json`.
 
     tensors, skipped, all, loss_scale
     """

@@ -21,13 +21,13 @@ def half(shape, seed):
 
 def test_bounds_are_those_of_the_command_line(program, tmp_path):
     for unit in ulplab.units(kind="floating_point")[::9]:
-        text = program("bound", "--model", unit.key, "-k", 64, "--format", "json")
+        text = program("bound", "--unit", unit.key, "-k", 64, "--json")
         assert json.loads(text).items() <= ulplab.bound(unit, k=64).__dict__.items(), unit.key
     a, b = half((3, 64), 1), half((64, 4), 2)
     numpy.save(tmp_path / "a.npy", a)
     numpy.save(tmp_path / "b.npy", b)
-    text = program("bound", "--model", HOPPER, "--a-file", tmp_path / "a.npy", "--b-file", tmp_path / "b.npy",
-                   "--format", "json", "-o", tmp_path / "bounds.npy")
+    text = program("bound", "--unit", HOPPER, "--a", tmp_path / "a.npy", "--b", tmp_path / "b.npy",
+                   "--json", "--out", tmp_path / "bounds.npy")
     found = ulplab.bound(HOPPER, a, b, d=ulplab.matmul(a, b, unit=HOPPER))
     expected = json.loads(text)
     expected["violations"] = 0
@@ -45,18 +45,18 @@ def test_fp64_arrays_are_bounded_and_explained_as_the_command_line_does(program,
     for name, array in (("a", a), ("b", b), ("c", c), ("d", d)):
         numpy.save(tmp_path / f"{name}.npy", array)
     files = [f(tmp_path) for name in "abcd" for f in (lambda _, n=name: f"--{n}-file", lambda p, n=name: p / f"{n}.npy")]
-    text = program("bound", "--model", unit, *files, "--split-k", 2, "--format", "json", "-o", tmp_path / "bounds.npy")
+    text = program("bound", "--unit", unit, *files, "--order", "split=2", "--json", "--out", tmp_path / "bounds.npy")
     found = ulplab.bound(unit, a, b, c, d=d, order={"split_k": 2})
     assert json.loads(text).items() <= found.__dict__.items() and found.violations == 0
     assert same_bits(found.bounds, numpy.load(tmp_path / "bounds.npy"))
     assert ulplab.bound(unit, a, b, c, d=d + 1).violations == 15
     assert ulplab.bound(unit, a, b, against="fp64").atol > ulplab.bound(unit, a, b).atol > 0
     whole = ulplab.explain(a, b, c, unit=unit, d=d)
-    assert whole.candidates == json.loads(program("explain", "--model", unit, *files, "--format", "json"))["candidates"]
+    assert whole.candidates == json.loads(program("explain", "--unit", unit, *files, "--json"))["candidates"]
     assert whole.candidates[0]["order"] == "split-k 2" and whole.candidates[0]["matches"] == 15
     one = ulplab.explain(a[1], b[:, 2], c[1, 2], unit=unit, d=d[1, 2])
     assert unit + ", split-k 2" in one.matching and one.result == ulplab.dot(a[1], b[:, 2], c[1, 2], unit=unit)
-    assert one.text in program("explain", "--model", unit, *files, "--row", 1, "--column", 2)
+    assert one.text in program("explain", "--unit", unit, *files, "--at", "1,2")
     with pytest.raises(ValueError, match="takes fp64 operands as they are, without round and policy"):
         ulplab.bound(unit, a, b, round=True)
 
@@ -93,7 +93,7 @@ def test_bounds_refuse_in_one_sentence():
 
 def test_explanations_have_the_picture_and_its_fields(program):
     found = ulplab.explain([1, 2**-14], [1, 2**-12], unit="sm_80:mma.fp16.fp16")
-    text = program("explain", "--model", "sm_80:mma.fp16.fp16", "--a", "1,0x1p-14", "--b", "1,0x1p-12")
+    text = program("explain", "--unit", "sm_80:mma.fp16.fp16", "--a", "1,0x1p-14", "--b", "1,0x1p-12")
     assert found.text in text and found.text in repr(found)
     assert [line.split()[0] for line in repr(found).splitlines()[-5:]] == [line.split()[0] for line in
                                                                          text.rstrip().splitlines()[-5:]]
@@ -165,7 +165,7 @@ def test_published_recordings_are_arrays():
 def test_inspection_is_that_of_the_command_line(program, tmp_path):
     x = numpy.random.default_rng(5).standard_normal((32, 64)).astype("f4") * 1e-6
     numpy.save(tmp_path / "x.npy", x)
-    expected = json.loads(program("inspect", tmp_path / "x.npy", "--output", "json"))
+    expected = json.loads(program("inspect", tmp_path / "x.npy", "--json"))
     found = ulplab.inspect(tmp_path / "x.npy")
     assert found.__dict__ == expected
     of_array = ulplab.inspect({"weight": x})

@@ -45,7 +45,7 @@ def test_signs_of_overflows_and_infinities_are_those_of_show(program):
     texts = ("-1000", "1000", "-5000", "-inf", "inf", "1e30", "-1e30", "1e300", "-1e300")
     for saturate in ((), ("--saturate",)):
         for text in texts:
-            for row in json.loads(program("show", "--format", "json", *saturate, text)):
+            for row in json.loads(program("show", "--json", *saturate, text)):
                 code = ulplab.encode(float(text), row["format"], saturate=bool(saturate))
                 assert int(code) == int(row["bits"], 16), (text, row["format"], saturate)
 
@@ -78,7 +78,7 @@ def test_doubles_are_quantised_in_one_rounding():
 
 def test_rounded_numbers_are_those_of_show(program):
     for text in ("0.1", "-3.14159", "300", "6.1e-5", "1e-9"):
-        rows = {row["format"]: row for row in json.loads(program("show", "--format", "json", text))}
+        rows = {row["format"]: row for row in json.loads(program("show", "--json", text))}
         for name, f in FORMATS.items():
             if name not in rows:
                 continue

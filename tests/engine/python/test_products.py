@@ -50,8 +50,8 @@ def test_every_unit_has_the_bits_of_the_command_line(program, tmp_path):
             numpy.save(tmp_path / "x.npy", a_scales)
             numpy.save(tmp_path / "y.npy", b_scales)
             scales = ["--a-scales", tmp_path / "x.npy", "--b-scales", tmp_path / "y.npy"]
-        program("matmul", "--model", unit.key, tmp_path / "a.npy", tmp_path / "b.npy", tmp_path / "c.npy", *scales,
-                "-o", tmp_path / "d.npy")
+        program("matmul", "--unit", unit.key, tmp_path / "a.npy", tmp_path / "b.npy", tmp_path / "c.npy", *scales,
+                "--out", tmp_path / "d.npy")
         d = ulplab.matmul(a, b, c, unit=unit.key, scales=None if a_scales is None else (a_scales, b_scales))
         assert same_bits(d, numpy.load(tmp_path / "d.npy")), unit.key
 
@@ -61,12 +61,12 @@ def test_orders_and_epilogues_have_the_bits_of_the_command_line(program, tmp_pat
     a, b, c, _, _ = operands(unit, 4, 256, 6)
     for name, array in (("a", a), ("b", b), ("c", c)):
         numpy.save(tmp_path / f"{name}.npy", array)
-    files = [tmp_path / "a.npy", tmp_path / "b.npy", tmp_path / "c.npy", "-o", tmp_path / "d.npy"]
-    for options, arguments in ((["--split-k", 4], {"order": {"split_k": 4}}),
-                               (["--promote", 64], {"order": ulplab.Order(promote_every=64)}),
+    files = [tmp_path / "a.npy", tmp_path / "b.npy", tmp_path / "c.npy", "--out", tmp_path / "d.npy"]
+    for options, arguments in ((["--order", "split=4"], {"order": {"split_k": 4}}),
+                               (["--order", "promote=64"], {"order": ulplab.Order(promote_every=64)}),
                                (["--alpha", 0.5, "--beta", 2], {"alpha": 0.5, "beta": 2}),
                                (["--policy", "B"], {"policy": "B"})):
-        program("matmul", "--model", HOPPER, *files, *options)
+        program("matmul", "--unit", HOPPER, *files, *options)
         assert same_bits(ulplab.matmul(a, b, c, unit=HOPPER, **arguments), numpy.load(tmp_path / "d.npy")), options
 
 
@@ -75,11 +75,11 @@ def test_orders_of_fp64_units_have_the_bits_of_the_command_line(program, tmp_pat
     a, b, c = (rng.standard_normal(shape) for shape in ((4, 256), (256, 6), (4, 6)))
     for name, array in (("a", a), ("b", b), ("c", c)):
         numpy.save(tmp_path / f"{name}.npy", array)
-    for options, arguments in ((["--split-k", 4], {"order": {"split_k": 4}}),
+    for options, arguments in ((["--order", "split=4"], {"order": {"split_k": 4}}),
                                (["--alpha", 0.1, "--beta", 1e300], {"alpha": 0.1, "beta": 1e300}),
                                (["--beta", 0], {"beta": 0})):
-        program("matmul", "--model", unit, *(tmp_path / f"{name}.npy" for name in "abc"), *options,
-                "-o", tmp_path / "d.npy")
+        program("matmul", "--unit", unit, *(tmp_path / f"{name}.npy" for name in "abc"), *options,
+                "--out", tmp_path / "d.npy")
         assert same_bits(ulplab.matmul(a, b, c, unit=unit, **arguments), numpy.load(tmp_path / "d.npy")), options
     with pytest.raises(ValueError, match="choose 1 to 64 pieces"):
         ulplab.matmul(a, b, unit=unit, order={"split_k": 65})
@@ -140,7 +140,7 @@ def test_packed_codes_are_refused(program, tmp_path):
             with pytest.raises(ValueError, match=r"[ab]\(0, 0\) = 0x(73|22) is not a code of e2m1.*packed into a byte"):
                 call()
         with pytest.raises(subprocess.CalledProcessError) as refused:
-            program("matmul", "--model", key, tmp_path / "a.npy", tmp_path / "b.npy", "--output", tmp_path / "d.npy")
+            program("matmul", "--unit", key, tmp_path / "a.npy", tmp_path / "b.npy", "--out", tmp_path / "d.npy")
         assert refused.value.returncode == 3 and not (tmp_path / "d.npy").exists()
         assert "element (0, 0) = 0x73 is not a code of e2m1" in refused.value.stderr
 

@@ -1,4 +1,4 @@
-// The TestFloat vectors, through the filter that `ulplab testfloat` is.
+// The TestFloat vectors, through the filter that `ulplab dev testfloat` is.
 #include <doctest/doctest.h>
 
 #include <filesystem>
