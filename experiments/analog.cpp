@@ -48,7 +48,7 @@ struct Pulses {
     std::int64_t none = 0;
 };
 
-/// The matrices of a model in devices. A matrix spans six times the bound of its first weights, both ways.
+/// The matrices of a model in devices. A matrix spans six times the bound of its initial weights, both ways.
 class Crossbars {
   public:
     Crossbars(const Devices& devices, Transfer transfer, std::uint64_t seed)

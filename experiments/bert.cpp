@@ -118,7 +118,7 @@ struct Encoded {
 
 bool is_special(int id) { return id == padding || id == start_of_text || id == separator; }
 
-/// Puts the mask in the place of 15% of the words, never of a special token unless the control asks for it; the places.
+/// Puts the mask instead of 15% of the words, never of a special token unless the control asks for it; the places.
 std::vector<std::size_t> mask_words(std::vector<int>& ids, Random& random, bool special_too = false) {
     std::vector<std::size_t> places;
     for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -136,7 +136,7 @@ constexpr std::string_view transitive_verbs[] = {"covers",   "follows", "fills",
                                                  "measures", "records", "checks", "confirms"};
 constexpr std::string_view verbs[] = {"rises", "falls", "melts", "returns", "works", "starts", "drifts", "stops"};
 
-/// "the storm covers the valley ." and "the valley melts .", which goes on from the end (label 0), or "the storm
+/// "the storm covers the valley ." and "the valley melts .", which continues from the end (label 0), or "the storm
 /// melts .", which starts again (1). Both repeat one of the two nouns, which are drawn alike: no count of words tells
 /// the labels apart.
 std::vector<SentencePair> linked_pairs(Index count, std::uint64_t seed, std::string_view stream) {

@@ -70,7 +70,7 @@ struct Bench {
                                 .task = task,
                                 .optimizer = {.kind = OptimizerKind::adam, .learning_rate = rate},
                                 .steps = steps};
-        RunContext quiet = *context;  // how many trainings there will be is not known
+        RunContext quiet = *context;  // how many training runs there will be is not known
         quiet.progress = [](double) {};
         Result aside("cast_policy");  // run() tells once what stands behind the arithmetic
         return compare(quiet, aside, {training}, quiet.settings.integer("seeds")).scores(0);
@@ -374,7 +374,7 @@ Experiment experiment() {
             {Chapter::remedies, 7},
             {integer_setting("steps", "training steps", 130, 1500, 10, 1000000).smoke(30),
              integer_setting("seeds", "runs with weights and order of their own", 3, 5, 1, 100).smoke(1),
-             control_setting("wide puts fp32 in the place of the 16-bit formats; coarse leaves 2 fraction "
+             control_setting("wide uses fp32 instead of the 16-bit formats; coarse leaves 2 fraction "
                              "bits to the tensors of softmax and pointwise rules; large_scale scales losses by 2^24, "
                              "large_sums those of fp16 accumulators; raw_pixels takes pixels of 0 to 255 for calm ones",
                              {"wide", "coarse", "large_scale", "large_sums", "raw_pixels"})},

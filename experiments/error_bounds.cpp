@@ -356,7 +356,7 @@ Experiment experiment() {
          integer_setting("longest_k", "the longest sum", 4096, 16384, 64, 1 << 19).smoke(256),
          integer_setting("climb", "steps of the search for bad operands", 6000, 200000, 0, 100000000).smoke(1500),
          control_setting("exact sums without error and rounds once; finer takes bounds of units that keep a bit more; "
-                         "gentle has uniform operands in the place of chosen ones",
+                         "gentle has uniform operands instead of chosen ones",
                          {"exact", "finer", "gentle"})},
         run,
         {{{}, {"control=finer"}, {"inside"}},

@@ -258,7 +258,7 @@ Experiment experiment() {
         {Chapter::formats, 1},
         {integer_setting("steps", "training steps", 170, 1500, 20, 1000000).smoke(30),
          integer_setting("seeds", "runs with weights and order of their own", 3, 8, 1, 100).smoke(1),
-         control_setting("wide puts fp32 in the place of the other formats, unscaled leaves all scales out, "
+         control_setting("wide uses fp32 instead of the other formats, unscaled leaves all scales out, "
                          "coarse_weights trains E5M2 weights without masters and scale",
                          {"wide", "unscaled", "coarse_weights"})},
         run,

@@ -34,7 +34,7 @@ std::string median_text(const BinadeHistogram& histogram) {
 
 std::string title_of(const Watched& w) { return fmt::format("{} {}", word_of(w.role), w.tensor); }
 
-/// How many of the histograms of gradients, or of the others, a loss scale moves by so many binades.
+/// How many of the histograms of gradients, or of the others, a loss scale moves by that many binades.
 Check moved(const Probes& probes, bool gradients, int binades, const std::string& unit) {
     const Histograms& plain = probes.snapshots.back().histograms;
     std::int64_t all = 0;

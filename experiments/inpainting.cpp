@@ -301,7 +301,7 @@ Experiment experiment() {
          integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100).smoke(1),
          integer_setting("scale_window", "clean steps until the loss scale grows", 30, 100, 1, 1000000),
          real_setting("learning_rate", "of Adam, falling linearly to 0", 1e-2, 5e-3, 0, 10),
-         mixed_control("wide puts fp32 in the place of fp16 in the Gram matrix, narrow fp16 in the place of fp32; "
+         mixed_control("wide uses fp32 instead of fp16 in the Gram matrix, narrow fp16 instead of fp32; "
                        "after divides the Gram matrix after the product wherever it is divided before",
                        {"wide", "narrow", "after"})},
         run,

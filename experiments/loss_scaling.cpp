@@ -376,7 +376,7 @@ Experiment experiment() {
          integer_setting("loss_exponent", "the loss is one of many terms: its weight is 2 to this power", -12, -12, -20,
                          0),
          integer_setting("window", "clean steps until a moving scale grows", 20, 100, 1, 1000000).smoke(5),
-         control_setting("unscaled trains with a scale of 1 in the place of any other; stuck holds moving scales at "
+         control_setting("unscaled trains with a scale of 1 instead of any other; stuck holds moving scales at "
                          "2^24; bf16_as_fp16 takes fp16 for bf16; same_net takes the unbalanced net for the "
                          "ordinary one",
                          {"unscaled", "stuck", "bf16_as_fp16", "same_net"})},

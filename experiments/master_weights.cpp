@@ -1,6 +1,6 @@
 // Where the optimizer's updates go: into fp32 masters, or onto 16-bit weights rounded to nearest, at random, or with
 // Kahan's compensation; and what 16-bit moments do to Adam. Weights of size 1 make it plain; the
-// same happens in ordinary trainings: natural/fine_tuned_digits.cpp, fine_tuned_text.cpp, decayed_rate.cpp.
+// same happens in ordinary training runs: natural/fine_tuned_digits.cpp, fine_tuned_text.cpp, decayed_rate.cpp.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -404,7 +404,7 @@ Experiment experiment() {
          // In ten times the steps the few updates that still count at 2^-12 add up: 38 to 46 % are right in the end.
          integer_setting("collapse_exponent", "the learning rate of the comparison is 2 to this power", -12, -13, -20,
                          0),
-         control_setting("masters updates fp32 masters in the place of rounding to nearest, nearest 16-bit weights "
+         control_setting("masters updates fp32 masters instead of rounding to nearest, nearest 16-bit weights "
                          "rounded to nearest; coarse "
                          "leaves 2 fraction bits to fp16 weights that are rounded to nearest; fp16_moments keeps "
                          "Adam's moments in fp16 instead of bf16",

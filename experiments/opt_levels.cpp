@@ -209,7 +209,7 @@ Experiment experiment() {
              real_setting("learning_rate", "of gradient descent with momentum 0.9, falling linearly to 0", 0.06, 0.06,
                           0, 10)
                  .smoke(0.05),
-             control_setting("all_O3 puts O3 in the place of O1 and O2, O3_as_O2 O2 in the place of O3; coarse "
+             control_setting("all_O3 uses O3 instead of O1 and O2, O3_as_O2 O2 instead of O3; coarse "
                              "keeps the weights of O1 and O2 in FP6 E3M2, without masters",
                              {"all_O3", "O3_as_O2", "coarse"})},
             run,

@@ -245,7 +245,7 @@ Experiment experiment() {
         "Which ways of adding up, squaring and exponentiating leave fp16's range, and which do not?",
         {Chapter::overflow, 1},
         {integer_setting("length", "longest sum of the figure of partial sums", 16384, 65536, 64, 1 << 20).smoke(512),
-         control_setting("wide puts fp32 in the place of the 16-bit formats; narrow_sums gives units fp16 "
+         control_setting("wide uses fp32 instead of the 16-bit formats; narrow_sums gives units fp16 "
                          "accumulators, one_by_one rounds after each addition",
                          {"wide", "narrow_sums", "one_by_one"})},
         run,

@@ -157,7 +157,8 @@ void run(const RunContext& context, Result& result) {
     const auto count = settings.integer("train_images");
     const auto tests = settings.integer("test_images");
     const auto side = settings.integer("side");
-    if (side % 4 != 0) throw UsageError(fmt::format("side={} is no multiple of 4, as the net's two pools need", side));
+    if (side % 4 != 0)
+        throw UsageError(fmt::format("side={} is not a multiple of 4, as the net's two pools need", side));
     const Scenes scenes =
         generated_scenes({.count = count + tests, .side = side, .seed = context.seed, .noise = 20, .lighter = 45});
     result.input({"generated scenes for training and testing", scenes.images.digest()});

@@ -143,7 +143,7 @@ void claim_counting(const RunContext& context, const DataSplit& digits, Result& 
             at_least(1, skips, {"", "skipped steps", 1, 0}));
 }
 
-/// A training goes on from what was saved in its middle.
+/// A training run resumes from what was saved in its middle.
 void claim_saving(const RunContext& context, const DataSplit& digits, Result& result) {
     const Training training = training_of(context, digits, frequent_skips(context));
     const auto seed = context.seed;

@@ -170,7 +170,7 @@ void claim_eleven_steps(const RunContext& context, Result& result) {
                     equal(0, different(variant_a.masters, variant_b.masters), "masters differ"));
 }
 
-/// Loss curves of the notebook's loop, as printed and mended, by the trainer: the factor is applied after unscaling.
+/// Loss curves of the notebook's loop, as printed and corrected, by the trainer: the factor is applied after unscaling.
 std::vector<double> losses_with_factor(const RunContext& context, double factor) {
     Recipe recipe = recipe_by_name("mixed_fp16");
     recipe.loss_scale = constant_loss_scale(scale_of(context));
@@ -375,7 +375,7 @@ Experiment experiment() {
         "The training step: eleven steps, two variants, three misprints",
         "What happens to the numbers in one mixed-precision step, and where do the sources get it wrong?",
         {Chapter::remedies, 8},
-        {control_setting("wide puts fp32 in the place of the 16-bit formats, unscaled leaves the loss scale out, "
+        {control_setting("wide uses fp32 instead of the 16-bit formats, unscaled leaves the loss scale out, "
                          "fp16_masters rounds the masters of the steps written out, fp16_loss_steps computes every "
                          "step of the loss in fp16, no_tanh leaves the activation out of the chain rule",
                          {"wide", "unscaled", "fp16_masters", "fp16_loss_steps", "no_tanh"})},

@@ -257,7 +257,7 @@ Experiment experiment() {
             {integer_setting("samples", "random gradients", 100000, 1000000, 1000, 100000000).smoke(1000),
              real_setting("median_exponent", "exponent of the median gradient", -20, -20, -60, 0),
              real_setting("spread", "standard deviation of the exponents", 4, 4, 0.1, 20),
-             control_setting("wide puts fp32 in the place of fp16; bf16_as_fp16 takes fp16 for what is called BFP16",
+             control_setting("wide uses fp32 instead of fp16; bf16_as_fp16 takes fp16 for what is called BFP16",
                              {"wide", "bf16_as_fp16"})},
             run,
             {{{"samples=2000"},

@@ -104,7 +104,7 @@ struct Corpus {
 
 constexpr std::size_t unseen_loss = 0;
 
-/// Every seed hears the same clips in the same order, so that curves differ by first weights or arithmetic alone.
+/// Every seed hears the same clips in the same order, so that curves differ by initial weights or arithmetic alone.
 /// Score: the loss on unseen clips.
 TaskBuilder tones_task(const Corpus& corpus, Index batch, std::uint64_t order_seed) {
     return [=, &corpus](Model& model, std::uint64_t) -> Task {

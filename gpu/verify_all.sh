@@ -98,8 +98,8 @@ if [ "$dry" = no ]; then
         for types in "fp16 fp32 16" "fp16 fp16 16" "bf16 fp32 16" "tf32 fp32 8" "e4m3 fp32 32" "e5m2 fp16 32"; do
             read -r input output k <<< "$types"
             grep -q "^$family\.[a-z0-9]*\.$input\.$output " "$out/info.txt" || continue  # this GPU has none
-            step "discover_${family}_${input}_$output" 30 "$ulplab" discover --unit "cuda:$family" --input "$input" \
-                --output "$output" -k "$k"
+            step "discover_${family}_${input}_$output" 30 "$ulplab" discover --unit "cuda:$family" --format "$input,$output" \
+                -k "$k"
             cat "$out/logs/discover_${family}_${input}_$output.log" >> "$out/discovery.txt"
             echo >> "$out/discovery.txt"
         done

@@ -222,7 +222,7 @@ void add_codes(const FloatFormat& format, const std::vector<std::int64_t>& weigh
     add_weighted(numbers, weights, formats, counts);
 }
 
-/// Calls f(code) for each code of so many bits, which follow each other from the lowest bit of the first byte on.
+/// Calls f(code) for each code of that many bits, which follow each other from the lowest bit of the first byte on.
 template <class Function>
 void each_code(const StoredBytes& tensor, int bits, const Function& f) {
     const PieceReader next = tensor.open();

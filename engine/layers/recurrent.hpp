@@ -110,7 +110,7 @@ struct Gru {
 };
 
 /// Multiplicative LSTM (Krause et al., "Multiplicative LSTM for sequence modelling", 2016): an LSTM whose gates see
-/// m = (W_mx x) * (W_mh h) in the place of h.
+/// m = (W_mx x) * (W_mh h) instead of h.
 struct MultiplicativeLstm {
     RecurrentParameters p;
     Linear input_factor;

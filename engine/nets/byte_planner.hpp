@@ -12,7 +12,7 @@ struct Gpt2Plan {
     std::int64_t parameters = 0;      // all
     std::int64_t block_matrices = 0;  // of them, the weights of the blocks' linear layers
     std::int64_t mask_bytes = 0;      // one byte for each pair of places in each block
-    std::int64_t scalars = 0;         // the number that masked scores take, one a block
+    std::int64_t scalars = 0;         // the number that masked scores take, one per block
 };
 Gpt2Plan gpt2_plan();
 

@@ -132,7 +132,7 @@ Step step_of(Model& model, const Layer& layer, const Shape& in, Index classes) {
     switch (layer.kind) {
         case LayerKind::cross_attention:
             return [attention = CrossAttention(model, layer.name, in.back())](Var x, const Net::Memory* memory) {
-                if (memory == nullptr) throw std::invalid_argument("cross attention stands in a decoder alone");
+                if (memory == nullptr) throw std::invalid_argument("cross attention is for decoders alone");
                 return attention(x, memory->states, memory->penalty);
             };
         case LayerKind::encoder_decoder: return encoder_decoder_step(model, layer, in, classes);

@@ -72,7 +72,7 @@ struct NetTraining {
 
 /// The operations that a step of the net computes and rounds, in the order of their first use: "linear", "relu", ...
 std::vector<std::string> operations_of(const NetDescription& net, const NetTask& task);
-/// Throws UsageError for a name of --fp32 or --low that the net has not, or that stands in both.
+/// Throws UsageError for a name of --fp32 or --low that the net has not, or that is in both.
 void require_operations(const NetOptions& options, const std::vector<std::string>& known);
 
 }  // namespace ulp

@@ -1,4 +1,4 @@
-// What a program multiplies, seen from outside: an observer of all products, and other backends in the place of those
+// What a program multiplies, seen from outside: an observer of all products, and other backends instead of those
 // that are asked for. Both hold for the whole process while the object lives; one of each at a time.
 #pragma once
 

@@ -56,7 +56,7 @@ struct Init {
     static Init fan_in(Index inputs);
 };
 
-/// A choice of initialisation for a whole net, in the place of what its layers ask for: weights of two and more
+/// A choice of initialisation for a whole net, instead of what its layers ask for: weights of two and more
 /// dimensions start so, biases at 0; scales and shifts of normalisations stay. fan_in is the extent of dimension 1 and
 /// fan_out that of dimension 0, each times the extents behind (torch.nn.init, _calculate_fan_in_and_fan_out).
 ///

@@ -22,7 +22,7 @@ struct Observers {
     Watch* watch = nullptr;    // counts, and finds the first infinity, where set
 };
 
-/// Numbers in the place of parameters, by the parameters' names.
+/// Numbers instead of parameters, by the parameters' names.
 using WeightsByName = std::map<std::string, Tensor, std::less<>>;
 
 /// Where a training is, what its delayed scales remember, and who looks on. A run outlives the tapes that use it.

@@ -52,7 +52,7 @@ struct Request {
         }
         engine.backend->matmul(products);
     }
-    /// An operand by its rule: `right` counts in the rules, `side` is where it stands in this product.
+    /// An operand by its rule: `right` counts in the rules, `side` is its place in this product.
     [[nodiscard]] std::optional<Quantized> quantized(const OperandRule& rule, bool right, std::string_view side,
                                                      const MatrixView& lines) const {
         if (!rule.how) return std::nullopt;

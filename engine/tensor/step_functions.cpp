@@ -9,7 +9,7 @@
 namespace ulp::step {
 namespace {
 
-/// The quick phase in double where every number within its error bound rounds alike, else the exact way.
+/// The quick phase in double where every number within its error bound rounds to the same value, else the exact way.
 template <class Function>
 float narrow(const Target& target, float x) {
     constexpr bool falls_to_zero =

@@ -25,7 +25,7 @@ struct TraceStep {
 struct Trace {
     std::vector<std::string> parameters;  // their names
     std::vector<TraceStep> steps;
-    /// Of a run that was resumed: so many steps came before these, and the digest has taken them.
+    /// Of a run that was resumed: that many steps came before these, and the digest has taken them.
     std::int64_t steps_before = 0;
     Sha256 before{};
 

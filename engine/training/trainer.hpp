@@ -103,7 +103,7 @@ class Trainer {
     [[nodiscard]] GradScaler& scaler() { return scaler_; }
     [[nodiscard]] const Trace& trace() const { return trace_; }
     [[nodiscard]] std::int64_t steps() const { return run_.step; }
-    /// The next step is number `step`, delayed scales remember `history`, and the trace goes on behind `before`
+    /// The next step is number `step`, delayed scales remember `history`, and the trace continues `before`
     /// (checkpoints).
     void continue_at(std::int64_t step, ScalingHistory history, Trace before) {
         run_.step = step;

@@ -161,7 +161,7 @@ Action declare_claims(OptionParser& app) {
     const auto options = std::make_shared<ClaimsOptions>();
     app.add_option("--out", options->out, "folder of the results").capture_default_str().type_name("DIR");
     app.add_option("--register", options->from,
-                   "the committed register of these runs in the place of results; both: full runs where there are "
+                   "the committed register of these runs instead of results; both: full runs where there are "
                    "some")
         .one_of({"quick", "full", "both"});
     app.add_flag("--json", options->json, "prints JSON");

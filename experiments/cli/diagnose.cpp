@@ -113,14 +113,15 @@ bool recipe_is_mended(const DiagnoseOptions& options, const RecipeStudy& study) 
     });
 }
 
-/// Where no loss scale mends the recipe, operations in fp32 may.
+/// Where no loss scale suffices for the recipe, operations in fp32 may.
 void search_operations(const DiagnoseOptions& options, const Inspection& inspection, int carried) {
     SearchOptions search = options;
     search.recipe = options.recipe.substr(0, options.recipe.find('@'));
     if (const std::optional<int> scale = recommended_scale(inspection, carried)) {
         search.loss_scale = std::ldexp(1.0, *scale);
     }
-    fmt::print("\nNo loss scale mends {}. Which operations must stay in fp32 (ulplab search fp32):\n", search.recipe);
+    fmt::print("\nNo loss scale suffices for {}. Which operations must stay in fp32 (ulplab search fp32):\n",
+               search.recipe);
     std::fflush(stdout);
     (void)search_fp32(search);
 }

@@ -55,7 +55,7 @@ std::string today();
 void write_text(const std::filesystem::path& path, const std::string& text);
 
 /// What a command finds, line by line under a head, and the file for it, if any: an earlier file stays until there is a
-/// line, and what was found till then is kept where something throws (a GPU's memory is full, a kernel hangs).
+/// line, and what was found until then is kept where something throws (a GPU's memory is full, a kernel hangs).
 class KeptTable {
   public:
     KeptTable(std::string head, std::filesystem::path out) : text_(std::move(head)), out_(std::move(out)) {}

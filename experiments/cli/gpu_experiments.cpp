@@ -73,7 +73,7 @@ ExitCode run_gpu_experiments(const GpuExperimentsOptions& options) {
         equal = equal && compared.difference.empty();
         products += compared.products;
         text += compared.lines;
-        write_text(options.out, text);  // what was compared till now is kept
+        write_text(options.out, text);  // what was compared until now is kept
     }
     require_compared(products > 0 || !equal, fmt::format("no experiment among them multiplies on a model of {}",
                                                          gpu::architecture_name(device->info().architecture)));

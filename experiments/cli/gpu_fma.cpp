@@ -27,7 +27,7 @@ struct FmaOptions {
 
 constexpr std::string_view columns = "first_pair,pairs,digest,differ,first_differing";
 
-/// What a file of an earlier run holds: the pair after its last range, and what differed till then.
+/// What a file of an earlier run holds: the pair after its last range, and what differed until then.
 struct Progress {
     std::string text;
     std::uint64_t next = 0, classes = 0, differ = 0;
@@ -120,7 +120,7 @@ Action declare_gpu_fma(OptionParser& app) {
     app.add_option("--from", options->first, "first pair of magnitudes").capture_default_str();
     app.add_option("--count", options->pairs, "number of pairs, each with all 65,536 c").capture_default_str();
     app.add_option("--every", options->range, "pairs per line of the file").capture_default_str();
-    app.add_option("--seconds", options->seconds, "stop after this time; what was found till then is kept");
+    app.add_option("--seconds", options->seconds, "stop after this time; what was found until then is kept");
     app.add_option("--out", options->out,
                    "CSV file, a digest per range; a run takes up there what an earlier one left");
     app.footer("Exit code 4 when an answer differs from the function in integers.");

@@ -81,7 +81,7 @@ ExitCode judge(const JudgeOptions& options) {
     }
     print_judgement(file, judgement);
     write();
-    require_compared(judgement.all.compared() > 0, "no row till here is predicted and offered by the library");
+    require_compared(judgement.all.compared() > 0, "no row up to here is predicted and offered by the library");
     if (const int failed = judgement.all.of(gpu::PredictionVerdict::failed); failed > 0) {
         throw DataError(fmt::format("the library or the GPU failed at {} of {} rows; another call tries them again",
                                     failed, file.rows.size()));

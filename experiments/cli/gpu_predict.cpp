@@ -161,7 +161,7 @@ Action declare_gpu_answers(OptionParser& app) {
     app.add_option("--shapes", options->shapes, "list of shapes whose answers are stored one by one");
     app.add_option("--type", options->types, "types asked on the grid of sizes: names as in a list, all, or none");
     app.add_flag("--quick", options->quick, "every third size of the grid");
-    app.add_option("--seconds", options->seconds, "stop after this time; what was answered till then is kept");
+    app.add_option("--seconds", options->seconds, "stop after this time; what was answered until then is kept");
     app.add_option("--out", options->out, "file for the answers; a call takes up there what an earlier one left")
         .required();
     app.footer("Asks cublasLt's heuristic alone: no product runs.");

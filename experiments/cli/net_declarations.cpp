@@ -43,7 +43,7 @@ void declare_arithmetic(OptionParser& app, NetOptions& o) {
     const DeclaredOption recipe =
         app.add_option("--recipe", o.recipe, "a recipe of the list below; +ftz and +fused may follow its name")
             .capture_default_str();
-    app.add_option("--level", o.level, "O0 to O3 as apex has them, in the place of a recipe").excludes(recipe);
+    app.add_option("--level", o.level, "O0 to O3 as apex has them, instead of a recipe").excludes(recipe);
     app.add_option("--set", o.overrides, "property of the level; may be repeated")
         .repeated()
         .type_name("PROPERTY=VALUE");

@@ -12,7 +12,7 @@
 namespace ulp {
 namespace {
 
-constexpr std::size_t points = 120;  // of a curve at most: each is the mean of so many steps
+constexpr std::size_t points = 120;  // of a curve at most: each is the mean of that many steps
 
 /// Means over equal windows of steps; of the seeds, the least, the middle and the largest. With a reference: of the
 /// differences from its losses with the same seed, since curves that coincide would hide each other.
@@ -105,9 +105,9 @@ std::string recipe_page(const RecipeStudy& study, const std::string& net) {
         distances.push_back(distance_line(each));
         distances.back().colour = arm;
     }
-    body += line_chart(losses, {"Loss: median of the seeds, band from least to largest", "step", "", false});
-    body += line_chart(differences,
-                       {"Loss minus the reference's with the same seed: median, least and largest", "step", "", false});
+    body += line_chart(losses, {"Loss: median of the seeds; band: minimum to maximum", "step", "", false});
+    body += line_chart(
+        differences, {"Loss minus the reference's with the same seed: median, minimum and maximum", "step", "", false});
     body += table_html(rows);
     body +=
         "<h2>Where the runs part</h2>\n<p>Distance of weights from the reference's with the same seed, |w - w_ref| / "

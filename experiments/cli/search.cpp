@@ -22,7 +22,8 @@ void declare_search(OptionParser& app, SearchOptions& options) {
                    "share of fp32's loss by which another may lie above it; losses are of the last 8 steps' batches in "
                    "fp32, with the trained weights")
         .capture_default_str();
-    app.add_option("--out", options.out, "folder for the trainings, which are not made twice").capture_default_str();
+    app.add_option("--out", options.out, "folder for the training runs, which are not made twice")
+        .capture_default_str();
     app.add_option("--shard", options.shard, "begin with every n-th training, from the i-th on; then help the others")
         .capture_default_str()
         .type_name("i/n");
@@ -87,7 +88,7 @@ ExitCode searched(const std::function<ExitCode()>& search) {
     try {
         return search();
     } catch (const SearchInterrupted& interrupted) {
-        fmt::print(stderr, "ulplab: interrupted; the trainings that are finished are kept; to go on:\n    {}\n",
+        fmt::print(stderr, "ulplab: interrupted; the training runs that are finished are kept; to resume:\n    {}\n",
                    command_line());
         return interrupted.signal == SIGINT ? ExitCode::interrupted : ExitCode::terminated;
     }

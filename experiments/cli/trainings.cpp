@@ -24,7 +24,7 @@ std::string grouped(std::int64_t number) {
     return text;
 }
 
-/// The different numbers, in the order of the trainings.
+/// The different numbers, in the order of the training runs.
 std::string listed(const std::vector<TrainingsMade>& trainings, std::int64_t TrainingsMade::*field) {
     std::vector<std::string> all;
     for (const TrainingsMade& made : trainings) {

@@ -1,4 +1,4 @@
-// Trainings that a search asks for. Each leaves a file named by all that decides its result, so that none is made
+// Training runs that a search asks for. Each leaves a file named by all that decides its result, so that none is made
 // twice: not after an interruption, and not by another process that searches in the same folder.
 #pragma once
 
@@ -34,7 +34,7 @@ struct GradientCounts {
 
 /// How far the weights lie from those of the training beside: |w - w_ref| / |w_ref|, in fp64.
 struct WeightDistances {
-    std::int64_t step;  // after so many steps
+    std::int64_t step;  // after that many steps
     std::vector<std::pair<std::string, double>> parameters;
 };
 

@@ -13,7 +13,7 @@ namespace ulp::course {
 enum class Arithmetic { plain, integers };
 
 /// Why this assembler text (g++ -S, clang++ -S; complete for x86-64, library calls for every processor) is refused, a
-/// sentence that goes on from "it"; nothing where it is not.
+/// sentence that continues "it"; nothing where it is not.
 std::optional<std::string> refused_in_assembly(std::string_view assembly, Arithmetic allowed = Arithmetic::plain);
 
 }  // namespace ulp::course

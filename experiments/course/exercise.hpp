@@ -14,7 +14,7 @@
 
 namespace ulp::course {
 
-/// Questions and answers are lists of 32-bit words: bits of numbers, or integers. What a word means stands in the
+/// Questions and answers are lists of 32-bit words: bits of numbers, or integers. What a word means is in the
 /// exercise's notation.
 using Word = std::uint32_t;
 using Words = std::vector<Word>;

@@ -20,7 +20,7 @@ struct ExponentRange {
 std::string exponent_chart(const std::map<int, std::int64_t>& numbers, const std::vector<ExponentRange>& ranges,
                            std::string_view title);
 
-/// A line through the medians, in a band from least to largest.
+/// A line through the medians, in a band from minimum to maximum.
 struct ChartLine {
     std::string name;
     std::vector<double> x{}, low{}, middle{}, high{};  // NaN: not drawn

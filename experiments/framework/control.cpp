@@ -11,6 +11,6 @@ bool has_control(const RunContext& context, std::string_view control) {
     return context.settings.text("control") == control;
 }
 
-Setting wide_control() { return control_setting("wide puts fp32 in the place of the 16-bit formats", {"wide"}); }
+Setting wide_control() { return control_setting("wide uses fp32 instead of the 16-bit formats", {"wide"}); }
 
 }  // namespace ulp

@@ -57,7 +57,7 @@ bool is_drawing_tag(std::string_view tag) {
     }
 }
 
-/// Whether what stands in an <svg> element holds shapes and text and nothing else: nothing runs, nothing is loaded or
+/// Whether what is in an <svg> element holds shapes and text and nothing else: nothing runs, nothing is loaded or
 /// followed from elsewhere, and nothing is left of SVG for HTML.
 bool is_drawing(std::string_view inside) {
     for (std::size_t at = 0; (at = inside.find('<', at)) != std::string_view::npos;) {

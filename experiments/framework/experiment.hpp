@@ -35,7 +35,7 @@ struct RunContext {
     std::string backend;  // as on the command line; empty: the experiment's own choice
     Settings settings;
     std::function<void(double)> progress;  // from 0 to 1
-    /// Told each training that was made: a net of so many parameters, so many steps; may be empty.
+    /// Told each training that was made: a net of that many parameters, that many steps; may be empty.
     std::function<void(std::int64_t parameters, std::int64_t steps)> trained{};
 };
 
@@ -51,8 +51,8 @@ struct Control {
 /// The failure of low precision that an experiment shows.
 struct Effect {
     std::string claim;       // its name: what it measured is the failure's size
-    std::string inserted{};  // what was put in so that it fails, as a noun phrase; empty: it fails by nature
-    std::vector<std::string> natural{};  // the experiments in which the same failure comes by nature
+    std::string inserted{};  // what was put in so that it fails, as a noun phrase; empty: it fails by itself
+    std::vector<std::string> natural{};  // the experiments in which the same failure occurs by itself
 };
 
 struct Experiment {
@@ -82,7 +82,7 @@ std::vector<Experiment> in_order_of_argument(std::vector<Experiment> experiments
 /// All experiments in the order of the report.
 std::span<const Experiment> experiments();
 
-/// Of an experiment in which something is inserted those that fail in the same way by nature, and the reverse.
+/// Of an experiment in which something is inserted those that fail in the same way by themselves, and the reverse.
 std::vector<const Experiment*> counterparts_of(const Experiment& experiment);
 /// "Constructed: a loss times 2^-12." or "Natural: nothing is inserted."
 std::string origin_text(const Effect& effect);

@@ -41,7 +41,7 @@ std::optional<Register> find_register(RunSize size);
 /// The register that these results make. Throws DataError where they are not of one size and seed, with the
 /// experiments' own settings and backends.
 Register register_of(const std::vector<StoredResult>& results);
-/// The register with another one's rows in the place of its own of the same experiments. Throws DataError where they
+/// The register with another one's rows instead of its own of the same experiments. Throws DataError where they
 /// are not of one size.
 Register merged(const Register& all, const Register& later);
 /// A claim a line.

@@ -99,7 +99,7 @@ std::string origin_html(const std::string& name, const Results& reported) {
                         escaped(chapter_page(chapter_name(other->place.chapter))), other->name, escaped(other->title));
     }
     const char* relation =
-        experiment->effect->inserted.empty() ? "The same with something inserted" : "The same by nature";
+        experiment->effect->inserted.empty() ? "The same with something inserted" : "The same by itself";
     return fmt::format("<p class=\"origin\">{}{}</p>\n", escaped(origin_text(*experiment->effect)),
                        links.empty() ? "" : fmt::format(" {}: {}.", relation, links));
 }

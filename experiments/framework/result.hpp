@@ -24,11 +24,11 @@ struct UnitProducts {
     std::string digest;  // of all operands and results, 16 hexadecimal digits
 };
 
-/// Trainings of one size that a run made.
+/// Training runs of one size that a run made.
 struct TrainingsMade {
     std::int64_t parameters = 0;  // of the net
     std::int64_t steps = 0;       // of each training
-    std::int64_t runs = 0;        // as many trainings, of all arithmetics and seeds
+    std::int64_t runs = 0;        // as many training runs, of all arithmetics and seeds
 };
 
 class Result {
@@ -42,7 +42,7 @@ class Result {
     void arithmetic(std::string_view id, std::string_view source, std::string_view statement, Check check,
                     Verdict agrees = Verdict::reproduced);
 
-    /// What cannot be measured here: `value` stands in the source, `reason` says what it would need.
+    /// What cannot be measured here: `value` is in the source, `reason` says what it would need.
     void quoted(std::string_view id, std::string_view source, std::string_view statement, std::string value,
                 std::string_view reason);
 

@@ -238,7 +238,7 @@ Experiment experiment() {
          integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100).smoke(2),
          real_setting("learning_rate", "of Adam", 1e-3, 1e-3, 0, 10),
          control_setting("fp32_state takes Adam's steps and moments to fp32 in the runs with several eps; fp16_state "
-                         "trains throughout in fp16 in the place of the remedies; small_eps takes a tenth of each "
+                         "trains throughout in fp16 instead of the remedies; small_eps takes a tenth of each "
                          "eps; eightfold predicts for gradients eight times as large",
                          {"fp32_state", "fp16_state", "small_eps", "eightfold"}),
          path_setting("mnist", "folder with the MNIST idx files, instead of generated digits")},

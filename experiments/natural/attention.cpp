@@ -118,13 +118,13 @@ double head_width(const Settings& settings) {
     return static_cast<double>(settings.integer("width") / settings.integer("heads"));
 }
 
-/// What fp32's products are multiplied by before anything is foretold from them.
+/// What fp32's products are multiplied by before anything is predicted from them.
 double factor_of(const RunContext& context) { return has_control(context, "sixteenth") ? 1.0 / 16 : 1; }
 
-/// What the fp32 runs foretell, and what fp16 does. Two trainings whose first steps differ by rounding have largest
-/// products that differ by a factor of about 2: so nearer than a binade to fp16's end nothing is foretold.
+/// What the fp32 runs predict, and what fp16 does. Two training runs whose first steps differ by rounding have largest
+/// products that differ by a factor of about 2: so nearer than a binade to fp16's end nothing is predicted.
 struct Forecast {
-    std::int64_t foretold = 0;  // trainings whose products leave fp16
+    std::int64_t foretold = 0;  // training runs whose products leave fp16
     std::int64_t kept = 0;      // whose products do not
     std::int64_t open = 0;
     std::int64_t wrong = 0;  // where fp16 does otherwise
@@ -141,7 +141,7 @@ struct Forecast {
     }
 };
 
-/// With smaller pixels first, one seed each; `runs` are the trainings with the whole range.
+/// With smaller pixels first, one seed each; `runs` are the training runs with the whole range.
 Forecast forecast_of(const RunContext& context, const DataSplit& data, const Comparison& runs, Result& result) {
     const Settings& settings = context.settings;
     const double factor = factor_of(context);
@@ -308,7 +308,7 @@ Experiment experiment() {
          real_setting("learning_rate", "of Adam, falling linearly to 0", 4e-3, 2e-3, 0, 10),
          control_setting(
              "sixteenth takes fp32's products as a 16th of what they are; queries_first scales the queries first where "
-             "the product is; product_first trains in fp16, the product first, in the place of the remedies",
+             "the product is; product_first trains in fp16, the product first, instead of the remedies",
              {"sixteenth", "queries_first", "product_first"}),
          path_setting("mnist", "folder with the MNIST idx files, instead of generated digits")},
         run,

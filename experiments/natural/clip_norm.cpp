@@ -156,7 +156,7 @@ TaskBuilder text_task(const Settings& settings, const NumberedText& text, Index 
 
 enum : std::size_t { way_fp32, way_fp16, way_wide, way_scaled, way_unscaled, way_pure_bf16, way_bf16 };
 
-/// Trainings of LSTMs of that many cells.
+/// Training runs of LSTMs of that many cells.
 std::vector<Training> trainings_of(const RunContext& context, const NumberedText& text, Index cells) {
     const Settings& settings = context.settings;
     const bool wide = has_control(context, "fp32_norm");
@@ -227,7 +227,7 @@ void claim_reading(const Comparison& runs, Result& result) {
                     below(foretold_part, bf16_part, {"in the first step", "% of the norm", 100, 1}));
 }
 
-/// Which part of the norm is read in the first step, by the number of weights, first seed: foretold of fp16, in fp16,
+/// Which part of the norm is read in the first step, by the number of weights, first seed: predicted of fp16, in fp16,
 /// in bf16.
 std::vector<Series> widths_of(const RunContext& context, const NumberedText& text, Result& result) {
     std::vector<Series> widths = {{"foretold of fp16"}, {"read in fp16"}, {"read in bf16"}};

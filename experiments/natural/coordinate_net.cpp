@@ -269,32 +269,31 @@ void run(const RunContext& context, Result& result) {
 }  // namespace
 
 Experiment experiment() {
-    return {
-        "coordinate_net",
-        "A picture as a net of coordinates: the mean over its pixels needs a loss scale",
-        "Does an ordinary mean over a million pixels need a loss scale, and does fp32 predict it?",
-        {Chapter::underflow, 3},
-        {integer_setting("side", "pixels of the picture's side", 1024, 1024, 16, 8192).smoke(64),
-         integer_setting("steps", "training steps, each on all pixels", 200, 1000, 8, 1000000).smoke(16),
-         integer_setting("hidden", "width of each coordinate's hidden layer", 32, 32, 1, 4096),
-         integer_setting("rank", "numbers of a coordinate that are multiplied", 8, 8, 1, 4096),
-         integer_setting("octaves", "sines and cosines of a coordinate", 4, 4, 1, 16),
-         integer_setting("seeds", "runs of each arithmetic, each with a picture of its own", 4, 5, 1, 100).smoke(2),
-         integer_setting("dialects", "dynamic loss scales that are tried", 1, 6, 1, 6),
-         real_setting("learning_rate", "of Adam, which falls to 0 along a cosine", 1e-2, 1e-2, 0, 10),
-         control_setting("unscaled trains without a loss scale in fp16 in the place of the remedies; eighth predicts "
-                         "for gradients an eighth as large",
-                         {"unscaled", "eighth"})},
-        run,
-        {{{"side=256", "steps=16"}, {"control=eighth"}, {"predicted_share"}},
-         {{}, {"side=256"}, {"unscaled"}, RunSize::quick},
-         {{}, {"control=unscaled"}, {"predicted_share", "scale_128", "bf16", "dynamic_1"}, RunSize::quick},
-         {{"dialects=6", "seeds=2", "side=512", "steps=1000"},
-          {"control=unscaled"},
-          {"predicted_share", "scale_128", "bf16", "dynamic_1", "dynamic_2", "dynamic_3", "dynamic_4", "dynamic_5",
-           "dynamic_6"},
-          RunSize::quick}},
-        Effect{"unscaled"}};
+    return {"coordinate_net",
+            "A picture as a net of coordinates: the mean over its pixels needs a loss scale",
+            "Does an ordinary mean over a million pixels need a loss scale, and does fp32 predict it?",
+            {Chapter::underflow, 3},
+            {integer_setting("side", "pixels of the picture's side", 1024, 1024, 16, 8192).smoke(64),
+             integer_setting("steps", "training steps, each on all pixels", 200, 1000, 8, 1000000).smoke(16),
+             integer_setting("hidden", "width of each coordinate's hidden layer", 32, 32, 1, 4096),
+             integer_setting("rank", "numbers of a coordinate that are multiplied", 8, 8, 1, 4096),
+             integer_setting("octaves", "sines and cosines of a coordinate", 4, 4, 1, 16),
+             integer_setting("seeds", "runs of each arithmetic, each with a picture of its own", 4, 5, 1, 100).smoke(2),
+             integer_setting("dialects", "dynamic loss scales that are tried", 1, 6, 1, 6),
+             real_setting("learning_rate", "of Adam, which falls to 0 along a cosine", 1e-2, 1e-2, 0, 10),
+             control_setting("unscaled trains without a loss scale in fp16 instead of the remedies; eighth predicts "
+                             "for gradients an eighth as large",
+                             {"unscaled", "eighth"})},
+            run,
+            {{{"side=256", "steps=16"}, {"control=eighth"}, {"predicted_share"}},
+             {{}, {"side=256"}, {"unscaled"}, RunSize::quick},
+             {{}, {"control=unscaled"}, {"predicted_share", "scale_128", "bf16", "dynamic_1"}, RunSize::quick},
+             {{"dialects=6", "seeds=2", "side=512", "steps=1000"},
+              {"control=unscaled"},
+              {"predicted_share", "scale_128", "bf16", "dynamic_1", "dynamic_2", "dynamic_3", "dynamic_4", "dynamic_5",
+               "dynamic_6"},
+              RunSize::quick}},
+            Effect{"unscaled"}};
 }
 
 }  // namespace ulp::coordinate_net_experiment

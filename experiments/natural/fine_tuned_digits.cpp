@@ -1,5 +1,5 @@
 // A net that reads digits, fine-tuned to sheared ones at a usual rate of AdamW: updates are below half an ulp of bf16
-// weights by nature. (experiments/master_weights.cpp explains it with weights of size 1.)
+// weights by themselves. (experiments/master_weights.cpp explains it with weights of size 1.)
 #include <fmt/format.h>
 
 #include "experiments/framework/sources.hpp"

@@ -1,5 +1,5 @@
 // A small GPT, fine-tuned from a text to the same text in upper case at a usual rate of AdamW: updates are below half
-// an ulp of bf16 weights by nature, and a language model shows it in nats.
+// an ulp of bf16 weights by themselves, and a language model shows it in nats.
 #include <fmt/format.h>
 
 #include "engine/nets/language_net.hpp"

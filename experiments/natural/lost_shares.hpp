@@ -1,4 +1,4 @@
-// Which share of the gradients is 0 at each step: counted in 16 bits, or foretold from the histograms of fp32 runs.
+// Which share of the gradients is 0 at each step: counted in 16 bits, or predicted from the histograms of fp32 runs.
 #pragma once
 
 #include <cstdint>

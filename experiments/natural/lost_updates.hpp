@@ -1,5 +1,5 @@
-// Updates below half a unit in the last place of their weight, in ordinary trainings: how large updates are is seen in
-// fp32, what 16-bit weights lose of them is predicted from that, and the ways to keep them are compared.
+// Updates below half a unit in the last place of their weight, in ordinary training runs: how large updates are is seen
+// in fp32, what 16-bit weights lose of them is predicted from that, and the ways to keep them are compared.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ double half_ulp(const FloatFormat& format, float weight);
 inline constexpr std::string_view bert = "Devlin et al., BERT (NAACL 2019)";
 
 /// Sizes of updates: bin i holds those of 2^(first_bin + i) to twice that, in ulps of their weights in bf16; what is
-/// smaller or larger stands in the first and the last one.
+/// smaller or larger is in the first and the last one.
 inline constexpr int first_bin = -16;
 using UpdateSizes = std::array<std::int64_t, 25>;
 /// Of a weight's update; nothing for 0.

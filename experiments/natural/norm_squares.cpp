@@ -90,13 +90,13 @@ std::vector<Arithmetic> ways_of(const RunContext& context) {
             way("pure bf16", spoilt ? fp16 : recipe_by_name("pure_bf16"))};
 }
 
-/// The trainings on pixels of the whole range, and the first steps of smaller ranges.
+/// The training runs on pixels of the whole range, and the first steps of smaller ranges.
 struct Study {
     Comparison runs{};
     Series foretold{"predicted from the pixels"};
     Series counted{"counted in fp16"};
     std::int64_t wrong = 0;   // images in which the two differ
-    std::int64_t border = 0;  // images in which exact sums would foretell something else
+    std::int64_t border = 0;  // images in which exact sums would predict something else
 };
 
 Study study_of(const RunContext& context, const DataSplit& data, Result& result) {
@@ -189,7 +189,7 @@ Experiment experiment() {
          integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100).smoke(2),
          real_setting("range", "largest value of a pixel", 255, 255, 0.001, 1000),
          control_setting("fp32_norm takes the layer norm to fp32 where it is in fp16; fp16_norm trains throughout in "
-                         "fp16 in the place of the remedies",
+                         "fp16 instead of the remedies",
                          {"fp32_norm", "fp16_norm"}),
          path_setting("mnist", "folder with the MNIST idx files, instead of generated digits")},
         run,

@@ -122,7 +122,7 @@ Arithmetic with_loss(const RunContext& context, const char* name, bool wide) {
     return way;
 }
 
-/// The trainings with the most tokens, and the first losses with fewer.
+/// The training runs with the most tokens, and the first losses with fewer.
 struct Readings {
     Comparison runs{};
     Series real{"fp32"};

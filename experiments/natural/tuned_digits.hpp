@@ -8,7 +8,7 @@
 
 namespace ulp::natural {
 
-/// Every row moves to the right by so many hundredths of its distance from the middle, to the nearest pixel; 0 comes
+/// Every row moves to the right by that many hundredths of its distance from the middle, to the nearest pixel; 0 comes
 /// in.
 Dataset sheared(Dataset data, Index percent);
 

@@ -1,4 +1,4 @@
-// Trainings that go on from the weights of others.
+// Training runs that continue from the weights of others.
 #pragma once
 
 #include "experiments/training/comparison.hpp"

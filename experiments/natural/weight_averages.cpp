@@ -1,5 +1,5 @@
 // Exponential moving averages of weights kept in 16 bits: the step of an average, (1 - decay) times its distance from
-// the weight, is below half an ulp by nature, and the average stays where it began.
+// the weight, is below half an ulp by itself, and the average stays where it began.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -163,7 +163,7 @@ Experiment experiment() {
         {Chapter::swamping, 3},
         {integer_setting("first_steps", "training steps on plain digits", 300, 2000, 1, 1000000).smoke(60),
          integer_setting("steps", "training steps on sheared digits, with averages", 2000, 8000, 1, 1000000).smoke(60),
-         integer_setting("seeds", "trainings", 5, 5, 1, 100).smoke(2),
+         integer_setting("seeds", "training runs", 5, 5, 1, 100).smoke(2),
          integer_setting("hidden", "width of the hidden layer", 32, 64, 2, 4096).smoke(16),
          integer_setting("side", "pixels a side of generated digits", 14, 28, 8, 64),
          integer_setting("shear", "hundredths by which a row moves for each row below the middle", 40, 40, -200, 200),

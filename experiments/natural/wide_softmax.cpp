@@ -201,7 +201,7 @@ void claim_predictions(const RunContext& context, const Comparison& runs, Result
     double error = 0;
     std::size_t looks = 0;
     std::size_t alike = 0;      // looks at runs that have not strayed
-    std::int64_t foretold = 0;  // looks of which the run's own gradients foretell the number
+    std::int64_t foretold = 0;  // looks of which the run's own gradients predict the number
     for (const auto& [way, exponent] : {std::pair{way_unscaled, 0}, std::pair{way_128, 7}}) {
         for (std::size_t seed = 0; seed < runs.runs[way].size(); ++seed) {
             const Learned& fp32 = runs.runs[way_fp32][seed];

@@ -24,7 +24,7 @@ std::string series_name(std::string backend);
 /// Throws UsageError or std::invalid_argument for a backend that does not exist.
 std::vector<MatrixUnit> matrix_units(const RunContext& context);
 
-/// "v100" for ids of claims: the name in small letters, without "soft:", with "_" in the place of signs.
+/// "v100" for ids of claims: the name in small letters, without "soft:", with "_" instead of signs.
 std::string id_of(const MatrixUnit& unit);
 /// Whether its products of fp16 follow a row of the table of units: software, a real GPU, or one checked with the
 /// other.

@@ -36,7 +36,7 @@ std::string refusal(const ProductTypes& types, std::int64_t m, std::int64_t n, s
     }
     for (const auto& [name, size] : {std::pair{"m", m}, {"n", n}, {"k", k}}) {
         if (size % 8 != 0) {
-            return fmt::format("{} = {} is no multiple of 8; pad it to {}", name, size, padded(size));
+            return fmt::format("{} = {} is not a multiple of 8; pad it to {}", name, size, padded(size));
         }
     }
     return "";

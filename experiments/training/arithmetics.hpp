@@ -35,7 +35,7 @@ OptimizerOptions adam_of(const Settings& settings);
 Setting mixed_control(std::string help = "", std::vector<std::string> more = {});
 /// The same arithmetics; under a control of mixed_control() all but the first are spoilt.
 std::vector<Arithmetic> under_control(const RunContext& context, std::vector<Arithmetic> arithmetics);
-/// The recipe; under the control "wide" with fp32 in the place of its formats and without operand scales.
+/// The recipe; under the control "wide" with fp32 instead of its formats and without operand scales.
 Recipe under_wide_control(const RunContext& context, Recipe recipe);
 
 }  // namespace ulp

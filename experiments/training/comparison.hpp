@@ -32,7 +32,7 @@ struct ProgressPart {
 /// error is passed on. The result's evidence gets what stands behind the matrix arithmetic.
 Comparison compare(const RunContext& context, Result& result, const std::vector<Arithmetic>& arithmetics,
                    const Training& training, std::int64_t seeds, ProgressPart part = {});
-/// The same of trainings that differ by more than their arithmetic.
+/// The same of training runs that differ by more than their arithmetic.
 Comparison compare(const RunContext& context, Result& result, const std::vector<Training>& arms, std::int64_t seeds,
                    ProgressPart part = {});
 /// The same of runs that are more than one training each (two nets against each other): the arm's number and the seed.

@@ -20,7 +20,7 @@ Curves window_means(Curves curves, std::size_t window);
 
 /// How the arms differ from the reference at each step.
 struct Differences {
-    std::vector<double> low, high;          // the reference's least and largest seed minus the mean of its seeds
+    std::vector<double> low, high;  // the reference's minimum and maximum over seeds minus the mean of its seeds
     std::vector<std::vector<double>> arms;  // of each other arm: mean over its seeds of what differs from the same seed
 };
 /// In per cent of the reference's mean where `relative`.

@@ -32,7 +32,7 @@ std::vector<Point> points_of(const std::vector<double>& values, std::size_t dist
 /// Means of `window` values each, at the first one's number plus `shift`; those that are not finite are left out.
 std::vector<Point> window_means(const std::vector<double>& values, std::size_t window, double shift = 0);
 
-/// Bars with ranges as two series: NAME holds the middles, "NAME range" the least and the largest of each.
+/// Bars with ranges as two series: NAME holds the middles, "NAME range" the minimum and maximum of each.
 struct Bars {
     Series middles, ranges;
 

@@ -1,4 +1,4 @@
-// Which constant loss scales suit a net, foretold from the exponents of its gradients in fp32.
+// Which constant loss scales suit a net, predicted from the exponents of its gradients in fp32.
 #pragma once
 
 #include <cstdint>

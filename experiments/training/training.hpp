@@ -1,4 +1,4 @@
-// The training harness: an experiment that trains describes its trainings here, and only the harness makes steps,
+// The training harness: an experiment that trains describes its training runs here, and only the harness makes steps,
 // watches and evaluations.
 //
 //     const Training training{.task = images_task(dense_net({32}), data, 32),

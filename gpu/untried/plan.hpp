@@ -45,7 +45,7 @@ enum class Merge : std::uint8_t {
 struct LibraryKernel {
     std::string unit;          // row of the model table; "fp32 fma": a chain of fused multiply-adds
     ProductOrder order{};      // piece_k, tile_k and promote_every alone
-    std::int64_t dropped = 0;  // the last so many k that the kernel never adds
+    std::int64_t dropped = 0;  // the last k that the kernel never adds
     Merge merge = Merge::none;
     bool operator==(const LibraryKernel&) const = default;
     /// "sm_90:wgmma.fp16.fp32, pieces of 1024 added in fp32"

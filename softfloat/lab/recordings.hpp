@@ -26,7 +26,7 @@ struct RecordedSet {
     std::int64_t rows = 0;
     std::int64_t products = 0;
     std::vector<std::uint32_t> a{}, b{};  // rows x products
-    std::vector<std::uint32_t> c{}, d{};  // one a row, in the output format
+    std::vector<std::uint32_t> c{}, d{};  // one per row, in the output format
 };
 
 /// Which files make up a set; reading is separate, so that a folder can be listed cheaply.

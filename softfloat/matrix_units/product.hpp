@@ -33,13 +33,13 @@ struct LinearEpilogue {
 struct ProductOrder {
     int split_k = 1;  // pieces of k, as equal as whole instructions allow, each summed from zero (the first from C);
                       // their sums are added in ascending order, in fp32 to nearest even
-    std::int64_t piece_k = 0;  // > 0: pieces of so many k, the last one the rest, in place of split_k equal ones
+    std::int64_t piece_k = 0;  // > 0: pieces of that many k, the last one the rest, in place of split_k equal ones
     std::int64_t slice_k =
-        0;                    // > 0: the pieces take turns, so many k each (sliced k: warps that share the k of a tile)
-    std::int64_t tile_k = 0;  // > 0: a piece begins with its remainder modulo tile_k, filled up with zeros to whole
-                              // instructions (CUTLASS's kernels for Ampere)
-    bool narrow_sums = false;        // the pieces' sums are added in the accumulator's format
-    std::int64_t promote_every = 0;  // > 0: after so many k the running sum goes into an fp32 accumulator by an
+        0;  // > 0: the pieces take turns, that many k each (sliced k: warps that share the k of a tile)
+    std::int64_t tile_k = 0;   // > 0: a piece begins with its remainder modulo tile_k, filled up with zeros to whole
+                               // instructions (CUTLASS's kernels for Ampere)
+    bool narrow_sums = false;  // the pieces' sums are added in the accumulator's format
+    std::int64_t promote_every = 0;  // > 0: after that many k the running sum goes into an fp32 accumulator by an
                                      // addition to nearest even and starts again at zero (FP8 GEMMs: 128)
     std::optional<LinearEpilogue> epilogue{};  // without one, C is what the first instruction accumulates to
 

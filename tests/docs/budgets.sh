@@ -27,7 +27,7 @@ measured() {
         "rooms") files_of $floors | grep -E "$code" | xargs -n1 dirname | sort -u | wc -l ;;
         "commands on the first page of --help")
             "$program" --help | awk '/^Subcommands:/ { on = 1; next } on && /^  [a-z]/ { ++n } END { print n + 0 }' ;;
-        "names of options") "$program" manual --format markdown | grep -oE '^\| `[^|]*' | grep -oE -- '--[a-z][a-z0-9-]*' | sort -u | wc -l ;;
+        "names of options") "$program" dev page commands | grep -oE '^\| `[^|]*' | grep -oE -- '--[a-z][a-z0-9-]*' | sort -u | wc -l ;;
         *) echo "budgets.sh: cannot count \"$1\"" >&2; return 2 ;;
     esac
 }

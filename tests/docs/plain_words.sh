@@ -6,7 +6,7 @@
 # read: their texts are those of the program.
 set -euo pipefail
 cd "$1"
-places=(README.md CHANGELOG.md CONTRIBUTING.md docs plots cmake run.sh check.sh)
+places=(README.md CHANGELOG.md CONTRIBUTING.md softfloat engine gpu docs plots cmake run.sh check.sh)
 left_out='^docs/(reference/|figures/|playground/softfloat\.js|exercises/.*/mistakes\.diff)'
 
 # The patterns of the table "| not | but |" of DOCUMENT, one per line.

@@ -150,7 +150,7 @@ TEST_CASE("diagnose: growth over steps, the net beside its dump, and the page") 
     CHECK(page.find("http://") == std::string::npos);
 }
 
-TEST_CASE("diagnose: where no loss scale mends the recipe, the operations that must stay in fp32 are searched") {
+TEST_CASE("diagnose: where no loss scale suffices for the recipe, the operations that must stay in fp32 are searched") {
     const test::TemporaryFolder folder;
     dump(folder / "g.safetensors", {0.5F, 0.25F});
     // The product with 2^20 overflows in fp16, whatever the loss scale.
@@ -163,7 +163,7 @@ TEST_CASE("diagnose: where no loss scale mends the recipe, the operations that m
     CAPTURE(finished.output);
     CHECK(finished.exit_code == 0);
     CHECK(says(finished, "step 0, scale, forward"));
-    CHECK(says(finished, "No loss scale mends mixed_fp16."));
+    CHECK(says(finished, "No loss scale suffices for mixed_fp16."));
     CHECK(says(finished, "fp32 must stay: scale, relu"));
 }
 

@@ -38,9 +38,9 @@ TEST_CASE("the planner counts GPT-2 and small nets") {
 TEST_CASE("products are refused with the reason") {
     const ProductTypes half{formats::fp16, formats::fp32};
     CHECK(refusal(half, 64, 1024, 1024).empty());
-    CHECK(refusal(half, 63, 1024, 1023) == "m = 63 is no multiple of 8; pad it to 64");
-    CHECK(refusal(half, 64, 1023, 1024) == "n = 1023 is no multiple of 8; pad it to 1024");
-    CHECK(refusal(half, 64, 1024, 1023) == "k = 1023 is no multiple of 8; pad it to 1024");
+    CHECK(refusal(half, 63, 1024, 1023) == "m = 63 is not a multiple of 8; pad it to 64");
+    CHECK(refusal(half, 64, 1023, 1024) == "n = 1023 is not a multiple of 8; pad it to 1024");
+    CHECK(refusal(half, 64, 1024, 1023) == "k = 1023 is not a multiple of 8; pad it to 1024");
     CHECK(refusal({formats::bf16, formats::fp32}, 64, 64, 64) ==
           "the operands are bf16, a V100's Tensor Cores take fp16");
 }

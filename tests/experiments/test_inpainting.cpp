@@ -69,7 +69,7 @@ TEST_CASE("with equal weights a partial convolution makes an even picture even, 
     CHECK(inside == 2 * 4);  // of 4 x 4 missing pixels 2 x 2 are left
 }
 
-TEST_CASE("what stands in a hole does not matter, what stands beside it does") {
+TEST_CASE("what is in a hole does not matter, what stands beside it does") {
     for (const char* recipe : {"fp32", "mixed_fp16"}) {
         Engine engine(recipe, "soft:ieee");
         Model model(engine.recipe, 1);

@@ -79,7 +79,7 @@ TEST_CASE("an update below half an ulp is lost, one above it is not") {
     }
 }
 
-TEST_CASE("what stands still in 16 bits is what fp32's updates foretell in the first step") {
+TEST_CASE("what stands still in 16 bits is what fp32's updates predict in the first step") {
     const FewDigits digits;
     Training training = digits.training;
     training.optimizer = {.kind = OptimizerKind::adamw, .learning_rate = 1e-4};

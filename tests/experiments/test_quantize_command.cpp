@@ -212,7 +212,7 @@ TEST_CASE("quantize: a Hadamard transform is undone") {
         CHECK(arrays.at("x.dequantized").numbers() == x);
         CHECK((std::ranges::count(drawn, -1.0F) > 0) == (signs != "16"));
     }
-    // A line that is no multiple of the transform is filled up with zeros, and comes back in its own length.
+    // A line that is not a multiple of the transform is filled up with zeros, and comes back in its own length.
     const StoredArrays short_line = arrays_for({1, 2, 3}, {3}, {"--format", "ufp4"});
     CHECK(short_line.at("x.codes").shape == Shape{1, 16});
     CHECK(short_line.at("x.dequantized").shape == Shape{3});

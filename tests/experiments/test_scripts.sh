@@ -118,7 +118,7 @@ status=0
 grep -q 'no experiment "overflw"; choose from .*overflow' "$work/printed" || fail "run.sh overflw names no experiment"
 
 # The comparison of digests finds a difference, and none where there is none.
-# The stand-in builds write one manifest each, with the digest that stands in the file beside them.
+# The stand-in builds write one manifest each, with the digest that is in the file beside them.
 for build in a b; do
     mkdir -p "$work/$build/bin"
     cat >"$work/$build/bin/ulplab" <<'STAND_IN'

@@ -31,7 +31,7 @@ Names search_command(const std::string& kind, const std::filesystem::path& net, 
     return command;
 }
 
-/// Lines on stdout: those about trainings are on stderr, and begin with "trained".
+/// Lines on stdout: those about training runs are on stderr, and begin with "trained".
 std::string result_of(const std::string& output) {
     std::string result;
     std::size_t at = 0;

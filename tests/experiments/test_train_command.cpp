@@ -257,7 +257,7 @@ TEST_CASE("ulplab train takes a level with overrides, prints its table, and refu
     CHECK(train({}, 0).exit_code == 2);
 }
 
-TEST_CASE("ulplab train goes on from its checkpoint to the same numbers and digest, and refuses another run's") {
+TEST_CASE("ulplab train resumes from its checkpoint to the same numbers and digest, and refuses another run's") {
     const test::TemporaryFolder folder;
     const std::string path = (folder.path() / "run.safetensors").string();
     const std::string file = "--checkpoint=" + path;
@@ -301,7 +301,7 @@ TEST_CASE("ulplab train goes on from its checkpoint to the same numbers and dige
     }
 }
 
-TEST_CASE("two trainings on one checkpoint: the second is refused") {
+TEST_CASE("two training runs on one checkpoint: the second is refused") {
     const test::TemporaryFolder folder;
     const std::filesystem::path file = folder.path() / "c";
     const FileLock first(file);
@@ -310,7 +310,7 @@ TEST_CASE("two trainings on one checkpoint: the second is refused") {
     CHECK(contains(second.output, "another process is working on it"));
 }
 
-TEST_CASE("Ctrl-C ends a training after its step, with a checkpoint and the command that goes on") {
+TEST_CASE("Ctrl-C ends a training after its step, with a checkpoint and the command that resumes") {
     const test::TemporaryFolder folder;
     const std::string file = "--checkpoint=" + (folder.path() / "c").string();
     const auto ended_by = [&](int signal, const std::vector<std::string>& more) {

@@ -181,7 +181,7 @@ TEST_CASE("a look at a training changes nothing, and finds what the net's gradie
     CHECK(all.equals_shifted(ranges.histogram, 0));
 }
 
-TEST_CASE("the loss scales that are foretold lose no more than half of any tensor, and overflow nowhere") {
+TEST_CASE("the loss scales that are predicted lose no more than half of any tensor, and overflow nowhere") {
     GradientRanges ranges;
     ranges.by_tensor["small"].add(std::vector<float>{0x1p-30F, 0x1p-29F, 0x1p-20F});
     ranges.by_tensor["large"].add(std::vector<float>{1.0F, 0.0F});

@@ -13,7 +13,7 @@ struct LossLimits {
     std::uint32_t normal_at;        // from here on it becomes a normal number
     std::uint32_t overflow_at;      // from here on it overflows
     std::uint32_t lowest_exponent;  // 2^emin
-    std::uint32_t cut;              // fraction bits that are dropped, in the place of the exponent
+    std::uint32_t cut;              // fraction bits that are dropped, in the exponent's place
 };
 
 /// Of numbers 0, 1, 2 ...; partial sum j is that of the numbers j, j + 16, j + 32 ..., in this order.

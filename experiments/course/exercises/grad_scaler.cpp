@@ -93,7 +93,7 @@ std::string label(const Words& /*question*/, std::size_t index) {
 struct Kind {
     int scale_exponent;
     int interval;
-    int bad_in;  // one step in so many has a bad gradient; 0: none
+    int bad_in;  // one step in that many has a bad gradient; 0: none
     int largest;
 };
 

@@ -36,7 +36,7 @@ TEST_CASE("numbers are hashed as little-endian words, and every NaN alike") {
     CHECK(Sha256().add(std::span<const float>(ones)).hex() == hash_text(one_bytes));
 }
 
-TEST_CASE("a SHA-256 goes on from its state as if it had not stopped") {
+TEST_CASE("a SHA-256 resumes from its state as if it had not stopped") {
     const std::string text(300, 'x');
     for (const std::size_t part : {0U, 1U, 63U, 64U, 65U, 128U, 299U, 300U}) {
         CAPTURE(part);

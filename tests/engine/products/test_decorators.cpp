@@ -77,7 +77,7 @@ TEST_CASE("a checked backend passes where both agree and stops at the first elem
         BitsDiffer);
 }
 
-TEST_CASE("a checked backend takes D in the place of C, and NaNs of either kind as equal") {
+TEST_CASE("a checked backend takes D instead of C, and NaNs of either kind as equal") {
     const auto backend = make_backend("checked(soft:h100,soft:h100)");
     const Matrix a = Matrix::Ones(2, 4);
     const Matrix b = Matrix::Ones(4, 2);

@@ -254,7 +254,7 @@ TEST_CASE("generations answer differently, and each differs from rounding every 
     CHECK(differing(h100, ieee) > 0);
 }
 
-TEST_CASE("every backend takes transposed operands, C, and D in the place of C") {
+TEST_CASE("every backend takes transposed operands, C, and D instead of C") {
     const Matrix a = random_matrix(9, 20, formats::fp16, 1);
     const Matrix b = random_matrix(20, 11, formats::fp16, 2);
     const Matrix c = random_matrix(9, 11, formats::fp16, 3);

@@ -16,7 +16,7 @@ namespace {
 using ulp::DescribedUnit;
 using ulp::TensorCoreModel;
 
-/// The file of a Hopper row with one text in the place of another.
+/// The file of a Hopper row with one text instead of another.
 std::string changed(const std::string& key, const std::string& from, const std::string& to) {
     std::string text = ulp::unit_json({"test", ulp::find_unit(key).model});
     const std::size_t at = text.find(from);

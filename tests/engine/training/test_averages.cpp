@@ -98,7 +98,7 @@ double loss_of(ResumeRun& run, const EvaluationOptions& options) {
     return cross_entropy(run.logits(images_on(tape, batch.images)), batch.labels).value()[0];
 }
 
-TEST_CASE("averages and masters are evaluated in the place of the weights, in the recipe or in fp32") {
+TEST_CASE("averages and masters are evaluated instead of the weights, in the recipe or in fp32") {
     ResumeRun run;
     run.trainer.average({.decay = 0.5});
     for (int i = 0; i < 10; ++i) run.step();

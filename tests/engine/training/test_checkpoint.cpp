@@ -257,7 +257,7 @@ TEST_CASE("a safetensors file with any byte changed is refused or read, never mo
     CHECK(refused > static_cast<int>(whole.size()));
 }
 
-TEST_CASE("a run that goes on from a checkpoint gives the bits of one that never stopped") {
+TEST_CASE("a run that resumes from a checkpoint gives the bits of one that never stopped") {
     const Folder folder;
     ResumeRun straight;
     bool skipped = false;

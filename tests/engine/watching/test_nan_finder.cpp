@@ -71,7 +71,7 @@ TEST_CASE("a run without an infinity is searched to its end, and every bit is th
     }
 }
 
-TEST_CASE("the ordinary skips of a dynamic scale are passed over and counted, and the run goes on") {
+TEST_CASE("the ordinary skips of a dynamic scale are passed over and counted, and the run continues") {
     const OptimizerOptions sgd{.learning_rate = 0.05, .momentum = 0.9};
     Digits watched(recipe_by_name("mixed_fp16_fp16_loss"), sgd);
     Digits alone(recipe_by_name("mixed_fp16_fp16_loss"), sgd, false);
@@ -180,7 +180,8 @@ TEST_CASE("Adam's eps of 1e-8 is 0 in fp16: the update of step 0, its parameter,
     CHECK(run.trainer.trace().digest() == alone.trainer.trace().digest());
 }
 
-TEST_CASE("an update that overflows without an eps to blame is named, with its numbers, and mended by a smaller rate") {
+TEST_CASE(
+    "an update that overflows without an eps to blame is named, with its numbers, and corrected by a smaller rate") {
     // The rate is infinite in fp16.
     Digits run(recipe_by_name("fp16"), {.learning_rate = 1e6, .momentum = 0.9});
     run.train(3);

@@ -103,7 +103,7 @@ TEST_CASE("exponents are counted alike by every set of instructions, wherever th
         return std::bit_cast<float>(field << 23 | rest) * (rest % 2 == 0 ? 1.0F : -1.0F);
     };
     struct Range {
-        int lowest, highest, special_in, zero_in;  // one number in so many; 0 for none
+        int lowest, highest, special_in, zero_in;  // one number in that many; 0 for none
     };
     // Beside ordinary tensors: infinities in half of the places (a mask), many zeros, fields far apart.
     for (const Range& range : {Range{0, 255, 100, 3},
@@ -197,7 +197,7 @@ TEST_CASE("one infinity or NaN anywhere is found") {
     }
 }
 
-TEST_CASE("long tensors are counted and rounded alike by any number of threads") {
+TEST_CASE("long tensors are counted and rounded to the same bits by any number of threads") {
     Random random(3);
     std::vector<float> numbers(600001);
     for (float& x : numbers) {
