@@ -11,7 +11,6 @@
 #include "experiments/shared/delta_debugging.hpp"
 #include "experiments/shared/matrix_units.hpp"
 #include "experiments/training/figures.hpp"
-#include "experiments/training/input_data.hpp"
 #include "experiments/training/tasks.hpp"
 #include "softfloat/float.hpp"
 #include "softfloat/functions/cr.hpp"

@@ -11,7 +11,6 @@
 #include "experiments/framework/sources.hpp"
 #include "experiments/shared/utf8.hpp"
 #include "experiments/training/figures.hpp"
-#include "experiments/training/input_data.hpp"
 #include "experiments/training/tasks.hpp"
 #include "softfloat/errors.hpp"
 

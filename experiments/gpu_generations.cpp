@@ -7,11 +7,10 @@
 #include <deque>
 
 #include "engine/products/decorators.hpp"
-#include "experiments/framework/side_by_side.hpp"
+#include "experiments/framework/long_work.hpp"
 #include "experiments/framework/sources.hpp"
 #include "experiments/shared/product_errors.hpp"
 #include "experiments/training/figures.hpp"
-#include "experiments/training/input_data.hpp"
 #include "experiments/training/tasks.hpp"
 
 namespace ulp::gpu_generations_experiment {

@@ -9,10 +9,8 @@
 #include "experiments/framework/sources.hpp"
 #include "experiments/shared/matrix_units.hpp"
 #include "experiments/training/figures.hpp"
-#include "experiments/training/input_data.hpp"
 #include "experiments/training/tasks.hpp"
 #include "experiments/training/watched_nets.hpp"
-#include "experiments/training/watched_training.hpp"
 
 namespace ulp::gradient_histogram_experiment {
 namespace {

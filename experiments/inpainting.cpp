@@ -12,7 +12,6 @@
 #include "experiments/shared/colour_sheet.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/gram_matrix.hpp"
-#include "experiments/training/gram_overflow.hpp"
 #include "experiments/training/partial_convolution.hpp"
 #include "experiments/training/texture_features.hpp"
 

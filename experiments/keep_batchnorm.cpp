@@ -6,7 +6,6 @@
 #include "engine/recipes/levels.hpp"
 #include "experiments/framework/sources.hpp"
 #include "experiments/training/figures.hpp"
-#include "experiments/training/input_data.hpp"
 #include "experiments/training/parity.hpp"
 #include "experiments/training/tasks.hpp"
 #include "softfloat/round.hpp"

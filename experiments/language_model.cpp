@@ -6,12 +6,12 @@
 #include <memory>
 #include <numbers>
 
-#include "engine/nets/language_net.hpp"
+#include "engine/nets/nets.hpp"
 #include "engine/tensor/step_functions.hpp"
 #include "experiments/framework/sources.hpp"
 #include "experiments/shared/binade_histogram.hpp"
 #include "experiments/training/figures.hpp"
-#include "experiments/training/input_data.hpp"
+#include "experiments/training/tasks.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp::language_model_experiment {

@@ -9,7 +9,6 @@
 #include "experiments/framework/sources.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/gradient_ranges.hpp"
-#include "experiments/training/input_data.hpp"
 #include "experiments/training/tasks.hpp"
 #include "softfloat/functions/quick_exp_log.hpp"
 

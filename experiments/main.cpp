@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "experiments/cli/command.hpp"
-#include "experiments/framework/experiment_main.hpp"
+#include "experiments/framework/runner.hpp"
 #include "gpu/backends.hpp"
 
 int main(int argc, char** argv) {

@@ -10,7 +10,6 @@
 #include "engine/training/images.hpp"
 #include "experiments/framework/sources.hpp"
 #include "experiments/training/figures.hpp"
-#include "experiments/training/input_data.hpp"
 #include "experiments/training/tasks.hpp"
 #include "softfloat/float.hpp"
 

@@ -5,7 +5,6 @@
 #include "engine/nets/byte_planner.hpp"
 #include "experiments/framework/sources.hpp"
 #include "experiments/training/figures.hpp"
-#include "experiments/training/input_data.hpp"
 #include "experiments/training/tasks.hpp"
 
 namespace ulp::mnist_cnn_experiment {

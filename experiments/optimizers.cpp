@@ -11,7 +11,6 @@
 #include "engine/training/images.hpp"
 #include "experiments/framework/sources.hpp"
 #include "experiments/training/figures.hpp"
-#include "experiments/training/input_data.hpp"
 #include "experiments/training/tasks.hpp"
 
 namespace ulp::optimizers_experiment {

@@ -7,8 +7,8 @@
 #include <exception>
 
 #include "engine/data/digits.hpp"
-#include "engine/training/batch_schedule.hpp"
 #include "engine/training/images.hpp"
+#include "engine/training/schedule.hpp"
 #include "engine/training/trainer.hpp"
 
 int main(int count, char** arguments) try {

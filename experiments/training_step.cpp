@@ -14,7 +14,7 @@
 #include "experiments/shared/matrix_units.hpp"
 #include "experiments/training/figures.hpp"
 #include "softfloat/float.hpp"
-#include "softfloat/format_names.hpp"
+#include "softfloat/names.hpp"
 
 namespace ulp::training_step_experiment {
 namespace {

@@ -8,8 +8,8 @@
 #include "engine/tensor/random.hpp"
 #include "experiments/framework/control.hpp"
 #include "experiments/framework/sources.hpp"
-#include "softfloat/format_names.hpp"
 #include "softfloat/functions/cr.hpp"
+#include "softfloat/names.hpp"
 
 namespace ulp::underflow_experiment {
 namespace {

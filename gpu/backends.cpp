@@ -6,8 +6,8 @@
 
 #include "gpu/devices/reference.hpp"
 #include "gpu/library/cublas_backend.hpp"
-#include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
+#include "softfloat/names.hpp"
 #include "softfloat/support/parallel.hpp"
 
 namespace ulp::gpu {

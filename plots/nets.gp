@@ -1,5 +1,5 @@
 # Four panels, one per net; series are "net role step", frames of a role one after the other. Clauses loop over all frames
-# innermost: that is how the drawing learns to move (experiments/framework/animation.hpp).
+# innermost: that is how the drawing learns to move (experiments/framework/figures.hpp).
 names = '"CNN" "CNN with batch normalisation" "LSTM" "Transformer (layer norm)"'
 kinds = '"weights" "activations" "weight gradients" "activation gradients"'
 set multiplot title title_text noenhanced font large layout 2,2 margins 0.075,0.985,0.205,0.83 spacing 0.08,0.14

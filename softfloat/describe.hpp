@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "softfloat/context.hpp"
-#include "softfloat/format_names.hpp"
+#include "softfloat/names.hpp"
 
 namespace ulp {
 

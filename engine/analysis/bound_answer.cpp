@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "softfloat/errors.hpp"
-#include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
+#include "softfloat/names.hpp"
 #include "softfloat/support/parallel.hpp"
 
 namespace ulp {

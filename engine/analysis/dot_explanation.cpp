@@ -6,9 +6,9 @@
 #include <bit>
 
 #include "engine/analysis/unit_explanation.hpp"
-#include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/block_steps.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
+#include "softfloat/names.hpp"
 #include "softfloat/text.hpp"
 
 namespace ulp {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/files/stored_bytes.hpp"
+#include "engine/files/stored_arrays.hpp"
 
 namespace ulp {
 

@@ -10,15 +10,15 @@
 #include <span>
 #include <stdexcept>
 
-#include "engine/analysis/number_bits.hpp"
 #include "softfloat/errors.hpp"
-#include "softfloat/format_names.hpp"
 #include "softfloat/lab/random_codes.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/units.hpp"
+#include "softfloat/names.hpp"
 #include "softfloat/round.hpp"
 
 namespace ulp {
+
 namespace {
 
 constexpr Index part_rows = 16;             // of D, and as many columns, by which ways are chosen

@@ -5,9 +5,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "engine/analysis/number_bits.hpp"
 #include "engine/analysis/product_explanation.hpp"
-#include "softfloat/format_names.hpp"
+#include "softfloat/names.hpp"
 
 namespace ulp {
 

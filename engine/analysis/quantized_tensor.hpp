@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/files/written_arrays.hpp"
+#include "engine/files/stored_arrays.hpp"
 #include "engine/tensor/tensor.hpp"
 #include "softfloat/quantization/quantize.hpp"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/files/stored_bytes.hpp"
+#include "engine/files/stored_arrays.hpp"
 #include "engine/watching/format_loss.hpp"
 #include "softfloat/format.hpp"
 #include "softfloat/quantization/quantization.hpp"

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
+#include "softfloat/names.hpp"
 #include "softfloat/text.hpp"
 
 namespace ulp {

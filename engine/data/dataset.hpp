@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "engine/tensor/matrix.hpp"
+#include "softfloat/errors.hpp"
 
 namespace ulp {
 
@@ -40,5 +42,16 @@ Batch batch_of(const Dataset& data, const std::vector<Index>& which);
 
 /// first, first + 1, ... end - 1.
 std::vector<Index> index_range(Index first, Index end);
+
+// The idx files of MNIST (LeCun, Cortes, Burges), gzipped or not.
+
+/// Images from an idx3 file (magic 0x803) and labels from an idx1 file (magic 0x801), big-endian counts.
+/// Throws DataError.
+Dataset read_idx(const std::filesystem::path& images, const std::filesystem::path& labels);
+
+/// The MNIST files of a folder: train-images-idx3-ubyte[.gz] and its labels, t10k-images-idx3-ubyte[.gz] and its
+/// labels. Where there are only the t10k files, their first 8,000 images train and the last 2,000 test. Throws
+/// DataError.
+DataSplit read_mnist(const std::filesystem::path& folder);
 
 }  // namespace ulp

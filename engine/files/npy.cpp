@@ -11,7 +11,7 @@
 #include <optional>
 #include <system_error>
 
-#include "engine/files/stored_bytes.hpp"
+#include "engine/files/stored_arrays.hpp"
 #include "engine/files/whole_file.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/round.hpp"

@@ -10,7 +10,6 @@
 
 #include "engine/files/npy.hpp"
 #include "engine/files/stored_arrays.hpp"
-#include "engine/files/stored_bytes.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {

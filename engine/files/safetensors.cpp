@@ -13,9 +13,7 @@
 
 #include "engine/files/checked_json.hpp"
 #include "engine/files/stored_arrays.hpp"
-#include "engine/files/stored_bytes.hpp"
 #include "engine/files/whole_file.hpp"
-#include "engine/files/written_arrays.hpp"
 #include "softfloat/matrix_units/nan_payload.hpp"
 
 namespace ulp {

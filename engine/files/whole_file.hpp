@@ -2,6 +2,7 @@
 // WholeFile.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -40,5 +41,55 @@ class WholeFile {
 
 /// A WholeFile of these bytes.
 void replace_whole_file(const std::filesystem::path& path, std::string_view bytes);
+
+// Locks on files (flock): who writes holds one, and the system frees it when the process ends, however it ends.
+
+/// An open file or folder and its lock.
+struct LockedFile {
+    std::filesystem::path path;
+    int descriptor;
+};
+/// Whether nobody else holds the lock of an open file or folder; then this descriptor does. Where the file system has
+/// no locks, that counts as held.
+bool try_lock(int descriptor);
+/// A new file beside `path`, "<path>.<process>.<count>.tmp", open for writing and locked. Throws DataError naming
+/// `path`.
+LockedFile new_locked_file(const std::filesystem::path& path);
+/// A new folder of the name "<prefix><process>.<count>" in `parent`, open and locked. Throws DataError naming it.
+LockedFile new_locked_folder(const std::filesystem::path& parent, const std::string& prefix);
+/// Removes the entries of a folder that have such names, "<prefix><process>.<count><suffix>", and whose lock nobody
+/// holds.
+void remove_leftovers(const std::filesystem::path& folder, const std::string& prefix, const std::string& suffix);
+
+/// Keeps others from working on a file as long as it lives: holds the lock of "<path>.lock".
+class FileLock {
+  public:
+    /// Throws DataError where another process, or another FileLock of this one, holds it, or it cannot be made.
+    explicit FileLock(const std::filesystem::path& path);
+    ~FileLock();
+    FileLock(const FileLock&) = delete;
+    FileLock& operator=(const FileLock&) = delete;
+
+  private:
+    LockedFile file_;
+};
+
+// A file's bytes as memory: the system reads what is looked at, and forgets it where memory is short.
+
+class MappedFile {
+  public:
+    /// Throws DataError that names the file: missing, not readable, not a regular file.
+    explicit MappedFile(const std::filesystem::path& path);
+    ~MappedFile();
+    MappedFile(const MappedFile&) = delete;
+    MappedFile& operator=(const MappedFile&) = delete;
+
+    /// As the file was when it was mapped; nobody may cut it short meanwhile.
+    [[nodiscard]] std::string_view bytes() const { return {static_cast<const char*>(place_), size_}; }
+
+  private:
+    void* place_ = nullptr;
+    std::size_t size_ = 0;
+};
 
 }  // namespace ulp

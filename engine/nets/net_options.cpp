@@ -11,10 +11,10 @@
 #include "engine/files/whole_file.hpp"
 #include "engine/recipes/cast_lists.hpp"
 #include "engine/recipes/levels.hpp"
-#include "engine/recipes/product_plan.hpp"
+#include "engine/recipes/product_rules.hpp"
 #include "engine/training/weights.hpp"
 #include "softfloat/errors.hpp"
-#include "softfloat/format_names.hpp"
+#include "softfloat/names.hpp"
 
 namespace ulp {
 namespace {

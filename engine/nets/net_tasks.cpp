@@ -6,16 +6,16 @@
 #include <cmath>
 #include <memory>
 
+#include "engine/data/dataset.hpp"
 #include "engine/data/digits.hpp"
-#include "engine/data/idx.hpp"
 #include "engine/data/topic_text.hpp"
 #include "engine/data/translation.hpp"
 #include "engine/files/npy.hpp"
 #include "engine/files/sha256.hpp"
 #include "engine/files/whole_file.hpp"
 #include "engine/tensor/random.hpp"
-#include "engine/training/batch_schedule.hpp"
 #include "engine/training/images.hpp"
+#include "engine/training/schedule.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/functions/cr.hpp"
 

@@ -9,11 +9,10 @@
 #include "engine/files/sha256.hpp"
 #include "engine/products/backends.hpp"
 #include "engine/products/unit_file.hpp"
-#include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
 #include "softfloat/matrix_units/gemm_path.hpp"
-#include "softfloat/matrix_units/gpus.hpp"
 #include "softfloat/matrix_units/units.hpp"
+#include "softfloat/names.hpp"
 
 namespace ulp {
 namespace {

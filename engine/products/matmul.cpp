@@ -9,8 +9,8 @@
 #include "engine/products/backends.hpp"
 #include "engine/products/observed.hpp"
 #include "engine/tensor/parallel.hpp"
-#include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/gemm_problem.hpp"
+#include "softfloat/names.hpp"
 #include "softfloat/support/nearest_names.hpp"
 
 namespace ulp {

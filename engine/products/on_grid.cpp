@@ -10,8 +10,8 @@
 #include <stdexcept>
 
 #include "engine/tensor/parallel.hpp"
-#include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
+#include "softfloat/names.hpp"
 #include "softfloat/support/powers_of_two.hpp"
 #include "softfloat/vector/simd_choice.hpp"
 

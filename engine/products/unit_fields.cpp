@@ -8,10 +8,9 @@
 #include <span>
 #include <stdexcept>
 
-#include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/model_names.hpp"
-#include "softfloat/rounding_names.hpp"
+#include "softfloat/names.hpp"
 
 namespace ulp::unit_fields {
 namespace {

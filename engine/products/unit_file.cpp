@@ -12,7 +12,7 @@
 #include "engine/products/unit_fields.hpp"
 #include "engine/products/unit_limits.hpp"
 #include "softfloat/errors.hpp"
-#include "softfloat/format_names.hpp"
+#include "softfloat/names.hpp"
 
 namespace ulp {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
+#include "softfloat/names.hpp"
 
 namespace ulp {
 namespace {

@@ -12,10 +12,10 @@
 #include "engine/python/module_parts.hpp"
 #include "engine/python/numpy_arrays.hpp"
 #include "engine/python/unit_lookup.hpp"
-#include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/block_steps.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/units.hpp"
+#include "softfloat/names.hpp"
 #include "softfloat/text.hpp"
 
 namespace ulp::python {

@@ -12,12 +12,12 @@
 #include "engine/python/unit_lookup.hpp"
 #include "engine/recipes/cast_lists.hpp"
 #include "engine/recipes/loss_scale.hpp"
-#include "engine/recipes/product_plan.hpp"
+#include "engine/recipes/product_rules.hpp"
 #include "engine/tape/engine.hpp"
 #include "engine/tape/run.hpp"
 #include "engine/tape/scaled_matmul.hpp"
-#include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/units.hpp"
+#include "softfloat/names.hpp"
 
 namespace ulp::python {
 namespace {

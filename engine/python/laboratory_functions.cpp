@@ -10,7 +10,7 @@
 #include "softfloat/lab/match_check.hpp"
 #include "softfloat/lab/model_fit.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
-#include "softfloat/rounding_names.hpp"
+#include "softfloat/names.hpp"
 
 namespace ulp::python {
 namespace {

@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 
 #include "engine/data/dataset.hpp"
-#include "engine/files/written_arrays.hpp"
+#include "engine/files/stored_arrays.hpp"
 #include "engine/nets/net_options.hpp"
 #include "engine/python/module_parts.hpp"
 #include "engine/python/numpy_arrays.hpp"
 #include "engine/python/tensor_arrays.hpp"
-#include "engine/training/batch_schedule.hpp"
+#include "engine/training/schedule.hpp"
 #include "engine/training/trainer.hpp"
 #include "engine/training/weights.hpp"
 

@@ -7,12 +7,10 @@
 #include "engine/python/module_parts.hpp"
 #include "engine/python/numpy_arrays.hpp"
 #include "softfloat/array/functions.hpp"
-#include "softfloat/custom_format.hpp"
 #include "softfloat/describe.hpp"
-#include "softfloat/format_names.hpp"
+#include "softfloat/names.hpp"
 #include "softfloat/quantization/fp64_operands.hpp"
 #include "softfloat/quantization/quantize.hpp"
-#include "softfloat/rounding_names.hpp"
 
 namespace ulp::python {
 namespace {

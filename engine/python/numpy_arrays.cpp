@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "engine/products/on_grid.hpp"
-#include "softfloat/format_names.hpp"
+#include "softfloat/names.hpp"
 #include "softfloat/support/parallel.hpp"
 
 namespace ulp::python {

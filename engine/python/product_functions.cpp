@@ -11,11 +11,10 @@
 #include "engine/python/module_parts.hpp"
 #include "engine/python/numpy_arrays.hpp"
 #include "engine/python/unit_lookup.hpp"
-#include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/block_scaled.hpp"
 #include "softfloat/matrix_units/gemm_path.hpp"
-#include "softfloat/matrix_units/gpus.hpp"
-#include "softfloat/rounding_names.hpp"
+#include "softfloat/matrix_units/units.hpp"
+#include "softfloat/names.hpp"
 
 namespace ulp::python {
 namespace {

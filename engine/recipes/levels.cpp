@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "softfloat/format_names.hpp"
+#include "softfloat/names.hpp"
 #include "softfloat/support/read_number.hpp"
 
 namespace ulp {

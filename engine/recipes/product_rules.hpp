@@ -1,11 +1,15 @@
 // How a recipe's matrix products take their operands: rows of data for each of the three products of a layer.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "engine/products/matmul.hpp"
+#include "engine/tensor/matrix.hpp"
 #include "softfloat/quantization/quantization.hpp"
+#include "softfloat/quantization/quantize.hpp"
 
 namespace ulp {
 
@@ -61,5 +65,51 @@ struct Exclusion {
 std::string text_of(const OperandRule& rule);
 std::string text_of(const ProductRule& rule);
 std::string text_of(const Exclusion& exclusion);
+
+// How a backend computes a product of quantised operands.
+
+/// The ways, the first that fits is taken.
+enum class ProductWay : std::uint8_t {
+    plain,         // operands as they are
+    promoted,      // elements, in pieces of promote_every along k; scales at each piece's end
+    block_scaled,  // elements and scales on the unit's block-scaled row
+    scaled_after,  // elements; the scales, which do not vary along k, at the end
+    dequantised    // the numbers that elements and scales stand for
+};
+
+struct ProductPlan {
+    ProductWay way;
+    ProductTypes types;  // that the backend is asked for
+};
+
+/// `plain` are the types without quantisation. Throws std::invalid_argument for operands that do not fit each other:
+/// one with a transform along k, the other with another one.
+ProductPlan plan_product(const ProductRule& rule, const ProductTypes& plain, const MatmulBackend& backend);
+
+/// For the log of products: ", of the numbers that the blocks stand for"; empty for the ways that the types tell.
+std::string text_of(const ProductPlan& plan, const ProductRule& rule);
+
+struct Recipe;
+/// Why a backend cannot compute a recipe's products, with a backend that can, in one sentence; none where it can.
+std::optional<std::string> refusal_of(const Recipe& recipe, const MatmulBackend& backend);
+
+// Operands quantised by their rules, and what delayed scales remember from one use to the next.
+
+/// The largest magnitudes of the last uses, oldest first, by place ("fc1/linear, forward, a", or "fc1/linear, x" with
+/// the key of a tensor); at "fc1/linear, x, scale" what the tensor's numbers are multiplied by in this step.
+using ScalingHistory = std::map<std::string, std::vector<float>>;
+
+/// Which operand it is.
+struct OperandPlace {
+    std::string product;       // "fc1/linear, forward, a"
+    std::string tensor;        // "fc1/linear, x"
+    bool used_before = false;  // in this step, in another product of the layer
+};
+
+/// Lines along k quantised by the rule. A delayed scale is known before the numbers are: it comes from the history,
+/// into which this use's own magnitude goes then. A tensor's scale is that of its first use in a step, in all products.
+/// `remember` false leaves the history as it is: for evaluation.
+Quantized quantized_operand(const OperandRule& rule, const MatrixView& lines, const OperandPlace& place,
+                            ScalingHistory& history, bool remember, QuantizedUse use = {});
 
 }  // namespace ulp

@@ -12,7 +12,7 @@
 #include "engine/recipes/loss_scale.hpp"
 #include "engine/recipes/optimizer_state.hpp"
 #include "engine/recipes/product_rules.hpp"
-#include "engine/tensor/compute_format.hpp"
+#include "engine/tensor/rounder.hpp"
 
 namespace ulp {
 

@@ -9,7 +9,7 @@
 
 #include "engine/tensor/random.hpp"
 #include "engine/tensor/rounder.hpp"
-#include "softfloat/format_names.hpp"
+#include "softfloat/names.hpp"
 
 namespace ulp::inline ULPLAB_MODE {
 

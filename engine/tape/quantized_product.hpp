@@ -1,10 +1,10 @@
-// Products of quantised operands, by each of the ways that a plan may take (engine/recipes/product_plan.hpp).
+// Products of quantised operands, by each of the ways that a plan may take (engine/recipes/product_rules.hpp).
 #pragma once
 
 #include <functional>
 #include <optional>
 
-#include "engine/recipes/product_plan.hpp"
+#include "engine/recipes/product_rules.hpp"
 #include "engine/tensor/matrix.hpp"
 #include "softfloat/quantization/quantize.hpp"
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "engine/recipes/delayed_scale.hpp"
+#include "engine/recipes/product_rules.hpp"
 #include "engine/tape/engine.hpp"
 #include "engine/tape/layer_recipes.hpp"
 #include "engine/tensor/tensor.hpp"

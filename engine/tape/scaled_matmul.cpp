@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "engine/recipes/product_plan.hpp"
+#include "engine/recipes/product_rules.hpp"
 #include "engine/tape/quantized_product.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/tensor/rounder.hpp"

@@ -11,7 +11,7 @@
 #include "engine/tensor/rounded_sums.hpp"
 #include "engine/tensor/rounder.hpp"
 #include "engine/watching/exponent_counts.hpp"
-#include "softfloat/format_names.hpp"
+#include "softfloat/names.hpp"
 
 namespace ulp::inline ULPLAB_MODE {
 

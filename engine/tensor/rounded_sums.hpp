@@ -3,8 +3,8 @@
 
 #include <span>
 
-#include "engine/tensor/compute_format.hpp"
 #include "engine/tensor/real.hpp"
+#include "engine/tensor/rounder.hpp"
 
 namespace ulp::inline ULPLAB_MODE {
 

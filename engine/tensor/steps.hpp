@@ -11,8 +11,8 @@
 #include <cstddef>
 #include <span>
 
-#include "engine/tensor/compute_format.hpp"
 #include "engine/tensor/real.hpp"
+#include "engine/tensor/rounder.hpp"
 #include "engine/tensor/step_functions.hpp"
 
 namespace ulp::inline ULPLAB_MODE {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "engine/tensor/compute_format.hpp"
+#include "engine/tensor/rounder.hpp"
 
 namespace ulp {
 

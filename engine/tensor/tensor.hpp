@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/tensor/compute_format.hpp"
 #include "engine/tensor/matrix.hpp"
 #include "engine/tensor/real.hpp"
+#include "engine/tensor/rounder.hpp"
 #include "engine/tensor/storage.hpp"
 #include "softfloat/format.hpp"
 

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "engine/files/sha256.hpp"
-#include "softfloat/format_names.hpp"
+#include "softfloat/names.hpp"
 
 namespace ulp {
 namespace {

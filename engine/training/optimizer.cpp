@@ -12,7 +12,7 @@
 #include "engine/training/optimizer_rules.hpp"
 #include "engine/training/update.hpp"
 #include "engine/watching/exponent_counts.hpp"
-#include "softfloat/format_names.hpp"
+#include "softfloat/names.hpp"
 
 namespace ulp::inline ULPLAB_MODE {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "softfloat/format_names.hpp"
+#include "softfloat/names.hpp"
 
 namespace ulp {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "engine/tensor/rounder.hpp"
 #include "engine/watching/exponent_counts.hpp"
-#include "softfloat/format_names.hpp"
+#include "softfloat/names.hpp"
 #include "softfloat/support/parallel.hpp"
 
 namespace ulp::inline ULPLAB_MODE {

@@ -15,10 +15,10 @@
 #include <chrono>
 #include <memory>
 
-#include "experiments/cli/model_keys.hpp"
+#include "experiments/cli/product_options.hpp"
 #include "softfloat/errors.hpp"
-#include "softfloat/format_names.hpp"
 #include "softfloat/lab/ulplab_unit.h"
+#include "softfloat/names.hpp"
 
 extern char** environ;
 

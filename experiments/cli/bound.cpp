@@ -11,8 +11,6 @@
 #include "engine/analysis/product_bound.hpp"
 #include "engine/files/npy.hpp"
 #include "experiments/cli/command.hpp"
-#include "experiments/cli/matrix_files.hpp"
-#include "experiments/cli/model_keys.hpp"
 #include "experiments/cli/product_options.hpp"
 #include "experiments/framework/files.hpp"
 #include "softfloat/errors.hpp"

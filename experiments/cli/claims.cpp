@@ -13,10 +13,10 @@
 #include "experiments/framework/card_evidence.hpp"
 #include "experiments/framework/claim_json.hpp"
 #include "experiments/framework/experiment.hpp"
-#include "experiments/framework/judgement.hpp"
-#include "experiments/framework/markdown.hpp"
+#include "experiments/framework/record.hpp"
 #include "experiments/framework/register.hpp"
-#include "experiments/framework/stored_results.hpp"
+#include "experiments/framework/runner.hpp"
+#include "experiments/framework/values.hpp"
 
 namespace ulp {
 namespace {

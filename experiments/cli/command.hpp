@@ -47,4 +47,9 @@ std::span<const Command> commands();
 /// The program: parses `arguments` (without the program's name) and runs the subcommand they choose.
 ExitCode run_ulplab(const std::vector<std::string>& arguments);
 
+// The whole command line, declared but not run: to be described (manual.cpp).
+
+/// `ulplab` with all its subcommands and their options.
+OptionParser declared_program();
+
 }  // namespace ulp

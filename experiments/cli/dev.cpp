@@ -8,8 +8,8 @@
 
 #include "experiments/cli/command.hpp"
 #include "experiments/cli/pages.hpp"
+#include "experiments/framework/record.hpp"
 #include "experiments/framework/register.hpp"
-#include "experiments/framework/stored_results.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {

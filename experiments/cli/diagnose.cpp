@@ -13,7 +13,6 @@
 #include "experiments/cli/search_parts.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/html.hpp"
-#include "experiments/framework/single_page.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {

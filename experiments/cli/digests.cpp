@@ -6,7 +6,7 @@
 #include "engine/layers/attention.hpp"
 #include "engine/layers/recurrent.hpp"
 #include "engine/recipes/levels.hpp"
-#include "engine/recipes/product_plan.hpp"
+#include "engine/recipes/product_rules.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/training/images.hpp"
 #include "engine/training/trainer.hpp"

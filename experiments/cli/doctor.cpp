@@ -11,7 +11,7 @@
 #include "experiments/framework/card_evidence.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/machine.hpp"
-#include "experiments/framework/stored_results.hpp"
+#include "experiments/framework/record.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "engine/analysis/comparison.hpp"
-#include "engine/analysis/drift.hpp"
 #include "experiments/cli/inspection_page.hpp"
 #include "experiments/framework/files.hpp"
 

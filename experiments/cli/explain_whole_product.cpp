@@ -1,4 +1,6 @@
 // `ulplab explain` of a whole product in files.
+#include "experiments/cli/explain_whole_product.hpp"
+
 #include <fmt/core.h>
 
 #include <cmath>
@@ -7,12 +9,11 @@
 #include "engine/analysis/product_explanation.hpp"
 #include "engine/files/npy.hpp"
 #include "experiments/cli/command.hpp"
-#include "experiments/cli/explain_options.hpp"
-#include "experiments/cli/matrix_files.hpp"
-#include "experiments/cli/model_keys.hpp"
+#include "experiments/cli/product_options.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {
+
 namespace {
 
 template <class Real>

@@ -9,10 +9,10 @@
 #include "engine/files/whole_file.hpp"
 #include "engine/products/unit_file.hpp"
 #include "engine/products/unit_limits.hpp"
-#include "experiments/cli/model_keys.hpp"
+#include "experiments/cli/product_options.hpp"
 #include "softfloat/errors.hpp"
-#include "softfloat/format_names.hpp"
 #include "softfloat/lab/model_fit.hpp"
+#include "softfloat/names.hpp"
 #include "softfloat/text.hpp"
 
 namespace ulp {

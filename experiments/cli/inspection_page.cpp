@@ -5,9 +5,7 @@
 
 #include <limits>
 
-#include "experiments/framework/charts.hpp"
 #include "experiments/framework/html.hpp"
-#include "experiments/framework/single_page.hpp"
 
 namespace ulp {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/analysis/drift.hpp"
+#include "engine/analysis/comparison.hpp"
 #include "engine/analysis/inspection_json.hpp"
 
 namespace ulp {

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <utility>
 
-#include "experiments/cli/matrix_files.hpp"
+#include "experiments/cli/product_options.hpp"
 #include "gpu/untried/answers.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/matrix_units/product.hpp"

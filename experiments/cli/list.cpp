@@ -7,7 +7,7 @@
 #include "experiments/cli/command.hpp"
 #include "experiments/cli/pages.hpp"
 #include "experiments/framework/experiment.hpp"
-#include "experiments/framework/markdown.hpp"
+#include "experiments/framework/values.hpp"
 
 namespace ulp {
 namespace {

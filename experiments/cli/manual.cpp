@@ -8,10 +8,9 @@
 #include "engine/files/whole_file.hpp"
 #include "experiments/cli/command.hpp"
 #include "experiments/cli/pages.hpp"
-#include "experiments/cli/program.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/machine.hpp"
-#include "experiments/framework/markdown.hpp"
+#include "experiments/framework/values.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {

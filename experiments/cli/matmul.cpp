@@ -10,16 +10,14 @@
 #include "engine/files/npy.hpp"
 #include "experiments/cli/command.hpp"
 #include "experiments/cli/library_product.hpp"
-#include "experiments/cli/matrix_files.hpp"
-#include "experiments/cli/model_keys.hpp"
 #include "experiments/cli/product_options.hpp"
 #include "experiments/framework/files.hpp"
 #include "softfloat/errors.hpp"
-#include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/block_scaled.hpp"
 #include "softfloat/matrix_units/integer_model.hpp"
 #include "softfloat/matrix_units/product.hpp"
 #include "softfloat/matrix_units/units.hpp"
+#include "softfloat/names.hpp"
 
 namespace ulp {
 namespace {

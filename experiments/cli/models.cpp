@@ -8,14 +8,12 @@
 #include "engine/products/matmul.hpp"
 #include "engine/products/unit_file.hpp"
 #include "experiments/cli/command.hpp"
-#include "experiments/cli/model_keys.hpp"
 #include "experiments/cli/pages.hpp"
-#include "experiments/framework/markdown.hpp"
+#include "experiments/cli/product_options.hpp"
+#include "experiments/framework/values.hpp"
 #include "softfloat/errors.hpp"
-#include "softfloat/format_names.hpp"
-#include "softfloat/matrix_units/gpus.hpp"
 #include "softfloat/matrix_units/units.hpp"
-#include "softfloat/rounding_names.hpp"
+#include "softfloat/names.hpp"
 
 namespace ulp {
 namespace {

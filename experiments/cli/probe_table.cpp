@@ -13,13 +13,12 @@
 #include "experiments/cli/gpu_commands.hpp"
 #include "gpu/recordings/recorder.hpp"
 #include "softfloat/errors.hpp"
-#include "softfloat/format_names.hpp"
-#include "softfloat/lab/integer_probes.hpp"
+#include "softfloat/lab/integer_discovery.hpp"
 #include "softfloat/lab/probes.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
-#include "softfloat/matrix_units/gpus.hpp"
 #include "softfloat/matrix_units/policies.hpp"
 #include "softfloat/matrix_units/units.hpp"
+#include "softfloat/names.hpp"
 #include "softfloat/text.hpp"
 
 namespace ulp {

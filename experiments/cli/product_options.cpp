@@ -3,13 +3,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
+#include <cstring>
 #include <limits>
 #include <sstream>
 #include <string_view>
 
+#include "engine/files/npy.hpp"
+#include "engine/products/on_grid.hpp"
+#include "engine/products/unit_file.hpp"
 #include "softfloat/errors.hpp"
-#include "softfloat/rounding_names.hpp"
+#include "softfloat/matrix_units/gemm.hpp"
+#include "softfloat/matrix_units/nan_payload.hpp"
+#include "softfloat/matrix_units/policies.hpp"
+#include "softfloat/matrix_units/units.hpp"
+#include "softfloat/names.hpp"
+#include "softfloat/support/nearest_names.hpp"
 
 namespace ulp {
 
@@ -134,6 +144,224 @@ std::optional<OperandRounding> RoundingOptions::rounding() const {
     }
     throw UsageError("there is no rounding '" + mode +
                      "' for operands; choose nearest_even, nearest_away (cvt.rna.tf32) or toward_zero");
+}
+
+namespace {
+
+npy::Array read_matrix(const std::filesystem::path& path) {
+    npy::Array array = npy::read(path);
+    if (array.shape.size() != 2) {
+        throw DataError(fmt::format("{}: has {} dimensions; a matrix has 2 (numpy.atleast_2d makes one of a vector)",
+                                    path.string(), array.shape.size()));
+    }
+    return array;
+}
+
+/// Element (i, j) as an unsigned word.
+std::uint64_t word_at(const npy::Array& array, std::int64_t i, std::int64_t j) {
+    const std::int64_t at = array.fortran_order ? j * array.shape[0] + i : i * array.shape[1] + j;
+    std::uint64_t word = 0;
+    const std::size_t size = array.item_size();
+    std::memcpy(&word, array.data.data() + static_cast<std::size_t>(at) * size, size);
+    return word;
+}
+
+/// What the words of an array are, read as numbers of `format`.
+FloatFormat source_format(const std::filesystem::path& path, const npy::Array& array, const FloatFormat& format) {
+    if (array.dtype == "<f2") return formats::fp16;
+    if (array.dtype == "<f4") return formats::fp32;
+    if (array.dtype == "<f8") return formats::fp64;
+    const int bits = static_cast<int>(array.item_size()) * 8;
+    const int code_bits = format.storage_bits() <= 8 ? 8 : format.storage_bits();
+    if (array.dtype[1] == 'u' && bits == code_bits) return format;
+    throw DataError(fmt::format("{}: type '{}' holds no {}; save float16, float32 or the codes as uint{}",
+                                path.string(), array.dtype, name_of(format), code_bits));
+}
+
+/// Loads element by element.
+template <class Real, class Convert>
+LoadedMatrix<Real> load(const npy::Array& array, const Convert& convert) {
+    LoadedMatrix<Real> matrix{array.shape[0], array.shape[1], {}};
+    matrix.values.reserve(static_cast<std::size_t>(array.size()));
+    for (std::int64_t i = 0; i < matrix.rows; ++i) {
+        for (std::int64_t j = 0; j < matrix.cols; ++j) matrix.values.push_back(convert(word_at(array, i, j), i, j));
+    }
+    return matrix;
+}
+
+double as_double(const FloatFormat& format, std::uint64_t word) {
+    if (format == formats::fp64) return std::bit_cast<double>(word);
+    Context exact;
+    return std::bit_cast<double>(convert_keeping_nan(formats::fp64, format, word, exact));
+}
+
+/// A number of one format as a code of another, as the options of rounding say; `place` names it in a refusal.
+std::uint64_t converted(const FloatFormat& to, const FloatFormat& from, std::uint64_t word,
+                        const std::optional<OperandRounding>& rounding, std::string_view remedy,
+                        std::int64_t& overflows, const auto& place) {
+    const OperandRounding how = rounding.value_or(OperandRounding{});
+    Context context{.rounding = how.rounding, .saturate = how.saturate};
+    const std::uint64_t code = convert_keeping_nan(to, from, word, context);
+    const bool infinity = is_infinity(from, word);
+    const bool lost_infinity = infinity && !is_infinity(to, code);
+    const bool off_grid = (context.flags & (flag::inexact | flag::overflow | flag::invalid)) != 0 || lost_infinity;
+    if (off_grid && !rounding) {
+        throw DataError(
+            fmt::format("{} = {} is not a value of {}; {}", place(), as_double(from, word), name_of(to), remedy));
+    }
+    const bool finite = !infinity && !is_nan(from, word);
+    overflows += finite && (is_infinity(to, code) || is_nan(to, code)) ? 1 : 0;
+    return code;
+}
+
+LoadedMatrix<float> load_values(const std::filesystem::path& path, const FloatFormat& format,
+                                const std::optional<OperandRounding>& rounding, std::string_view remedy) {
+    const npy::Array array = read_matrix(path);
+    const FloatFormat source = source_format(path, array, format);
+    std::int64_t overflows = 0;
+    auto matrix = load<float>(array, [&](std::uint64_t word, std::int64_t i, std::int64_t j) {
+        const auto place = [&] { return fmt::format("{}: element ({}, {})", path.string(), i, j); };
+        if (source == format && is_beyond_codes(format, word)) {
+            throw DataError(fmt::format("{} = {}", place(), beyond_codes_text(format, word)));
+        }
+        const std::uint64_t code =
+            source == format ? word : converted(format, source, word, rounding, remedy, overflows, place);
+        return in_fp32_container(format, static_cast<std::uint32_t>(code));
+    });
+    matrix.overflows = overflows;
+    return matrix;
+}
+
+}  // namespace
+
+LoadedMatrix<float> load_matrix(const std::filesystem::path& path, const FloatFormat& format,
+                                const std::optional<OperandRounding>& rounding) {
+    return load_values(path, format, rounding, remedy_of_operands);
+}
+
+std::string_view remedy_of_scales(const FloatFormat& format) {
+    return format.fraction_bits == 0 ? "scales are not rounded; give powers of two"
+                                     : "scales are not rounded; give values of the format";
+}
+
+LoadedMatrix<float> load_scales(const std::filesystem::path& path, const FloatFormat& format) {
+    return load_values(path, format, std::nullopt, remedy_of_scales(format));
+}
+
+LoadedMatrix<double> load_fp64_matrix(const std::filesystem::path& path) {
+    const npy::Array array = read_matrix(path);
+    const FloatFormat source = source_format(path, array, formats::fp64);
+    return load<double>(array, [&](std::uint64_t word, std::int64_t, std::int64_t) { return as_double(source, word); });
+}
+
+LoadedMatrix<std::int32_t> load_integer_matrix(const std::filesystem::path& path, std::int64_t least,
+                                               std::int64_t greatest) {
+    const npy::Array array = read_matrix(path);
+    if (array.dtype[1] == 'f' || array.item_size() > 4) {
+        throw DataError(fmt::format("{}: type '{}' is no integer of up to 32 bits; save int8 or uint8", path.string(),
+                                    array.dtype));
+    }
+    const int unused = 64 - 8 * static_cast<int>(array.item_size());
+    const bool is_signed = array.dtype[1] == 'i';
+    return load<std::int32_t>(array, [&](std::uint64_t word, std::int64_t i, std::int64_t j) {
+        const auto high = static_cast<std::int64_t>(word << unused);
+        const std::int64_t value = is_signed ? high >> unused : static_cast<std::int64_t>(word);
+        if (value < least || value > greatest) {
+            throw DataError(fmt::format("{}: element ({}, {}) = {} is outside [{}, {}]", path.string(), i, j, value,
+                                        least, greatest));
+        }
+        return static_cast<std::int32_t>(value);
+    });
+}
+
+void save_matrix(const std::filesystem::path& path, const FloatFormat& format, std::int64_t rows, std::int64_t cols,
+                 const std::vector<float>& values) {
+    if (format != formats::fp16) {
+        npy::write(path, npy::matrix("<f4", rows, cols, values));
+        return;
+    }
+    std::vector<std::uint16_t> codes;
+    codes.reserve(values.size());
+    for (const float value : values) codes.push_back(static_cast<std::uint16_t>(operand_code(formats::fp16, value)));
+    npy::write(path, npy::matrix("<f2", rows, cols, codes));
+}
+
+std::vector<std::string> model_keys() {
+    std::vector<std::string> keys;
+    for (const UnitRow& row : unit_table()) keys.push_back(row.key());
+    return keys;
+}
+
+UnitRow unit_named(const std::string& key_or_file) {
+    if (is_unit_file(key_or_file)) return read_unit_file(key_or_file);
+    const UnitRow* row = unit_or_null(key_or_file);
+    if (row == nullptr) throw_no_model(key_or_file);
+    return *row;
+}
+
+namespace {
+
+/// The keys of a GPU's rows: "sm_90:mma.fp16.fp32, ...", at most four.
+std::string keys_of_gpu(const std::string& architecture) {
+    std::string keys;
+    int count = 0;
+    for (const UnitRow& row : unit_table()) {
+        if (row.architecture == architecture && ++count <= 4) keys += (keys.empty() ? "" : ", ") + row.key();
+    }
+    return keys;
+}
+
+/// Throws UsageError where the name is that of a number format.
+void refuse_format_as_unit(std::string_view name) {
+    for (const NamedFormat& format : named_formats()) {
+        if (!equal_ignoring_case(format.name, name)) continue;
+        throw UsageError(std::string(name) +
+                         " is a number format, not what multiplies; `ulplab models` lists the units");
+    }
+}
+
+}  // namespace
+
+void throw_no_model(std::string_view key) {
+    refuse_format_as_unit(key);
+    for (const NamedGpu& gpu : named_gpus()) {
+        if (!equal_ignoring_case(gpu.name, key)) continue;
+        throw UsageError(std::string(key) + " is a GPU with several matrix units; choose one, such as " +
+                         keys_of_gpu(std::string(gpu.architecture)) + " (`ulplab models --unit " + std::string(key) +
+                         "` lists all)");
+    }
+    const auto keys = model_keys();
+    throw UsageError("there is no model '" + std::string(key) + "'; nearest are " + nearest_names(key, keys) +
+                     ", and `ulplab models` lists all " + std::to_string(keys.size()));
+}
+
+TensorCoreModel with_policy(const UnitRow& row, const TensorCoreModel& model, const std::string& policy) {
+    if (policy.empty()) return model;
+    const PolicySet& set = policy_set_by_word(policy);
+    if (!is_fused(model)) throw UsageError(row.key() + " has no --policy: it adds no fused groups");
+    return with_policies(model, set);
+}
+
+namespace {
+
+/// Of the ordinary values alone, and where the rest stands.
+std::string short_evidence(const UnitRow& row) {
+    if (!row.file.empty() || row.aspects.empty()) return evidence_text(row);
+    return "ordinary values " + std::string(name_of(row.evidence)) + "; --evidence says by what, and of each aspect";
+}
+
+}  // namespace
+
+void declare_policy(OptionParser& app, std::string& policy) {
+    app.add_option("--policy", policy, "policy set used instead of the table's: " + policy_words());
+}
+
+std::string evidence_lines(const UnitRow& row, const std::string& policy, bool all) {
+    std::string text = "evidence: " + (all ? evidence_text(row) : short_evidence(row)) + "\n";
+    if (policy.empty() || policy_set_by_word(policy).name == row.policies) return text;
+    const std::string own =
+        row.file.empty() ? "the table's " + std::string(policy_set(row.policies).word) : "the file's";
+    return text + "policy set " + policy + " instead of " + own + ": not covered by this evidence\n";
 }
 
 }  // namespace ulp

@@ -15,13 +15,11 @@
 #include "engine/analysis/tensor_counts.hpp"
 #include "engine/files/npy.hpp"
 #include "engine/files/stored_arrays.hpp"
-#include "engine/files/stored_bytes.hpp"
 #include "engine/tensor/random.hpp"
 #include "experiments/cli/command.hpp"
 #include "experiments/framework/files.hpp"
 #include "softfloat/errors.hpp"
-#include "softfloat/format_names.hpp"
-#include "softfloat/rounding_names.hpp"
+#include "softfloat/names.hpp"
 
 namespace ulp {
 namespace {

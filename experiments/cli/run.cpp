@@ -8,7 +8,7 @@
 #include "engine/files/whole_file.hpp"
 #include "experiments/cli/command.hpp"
 #include "experiments/framework/files.hpp"
-#include "experiments/framework/progress.hpp"
+#include "experiments/framework/long_work.hpp"
 #include "experiments/framework/runner.hpp"
 #include "experiments/framework/sweep.hpp"
 #include "softfloat/errors.hpp"

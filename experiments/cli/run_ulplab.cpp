@@ -7,7 +7,6 @@
 
 #include "experiments/cli/command.hpp"
 #include "experiments/cli/old_names.hpp"
-#include "experiments/cli/program.hpp"
 #include "experiments/framework/machine.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/support/nearest_names.hpp"

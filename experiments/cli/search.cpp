@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "experiments/cli/search_parts.hpp"
-#include "experiments/framework/interruption.hpp"
+#include "experiments/framework/long_work.hpp"
 #include "experiments/training/parity.hpp"
 #include "softfloat/errors.hpp"
 

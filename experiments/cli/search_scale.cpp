@@ -7,7 +7,7 @@
 
 #include "experiments/cli/search_parts.hpp"
 #include "softfloat/errors.hpp"
-#include "softfloat/format_names.hpp"
+#include "softfloat/names.hpp"
 #include "softfloat/round.hpp"
 
 namespace ulp {

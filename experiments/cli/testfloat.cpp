@@ -6,7 +6,7 @@
 
 #include "experiments/cli/command.hpp"
 #include "softfloat/errors.hpp"
-#include "softfloat/rounding_names.hpp"
+#include "softfloat/names.hpp"
 
 namespace ulp {
 namespace {

@@ -12,7 +12,6 @@
 #include <sstream>
 #include <string_view>
 
-#include "engine/files/file_lock.hpp"
 #include "engine/files/sha256.hpp"
 #include "engine/files/whole_file.hpp"
 #include "engine/nets/net_tasks.hpp"
@@ -23,10 +22,10 @@
 #include "experiments/cli/command.hpp"
 #include "experiments/cli/net_declarations.hpp"
 #include "experiments/cli/train_report.hpp"
-#include "experiments/framework/interruption.hpp"
+#include "experiments/framework/long_work.hpp"
 #include "gpu/devices/executor.hpp"
 #include "softfloat/errors.hpp"
-#include "softfloat/format_names.hpp"
+#include "softfloat/names.hpp"
 
 namespace ulp {
 namespace {

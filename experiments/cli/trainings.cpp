@@ -9,8 +9,8 @@
 
 #include "experiments/cli/pages.hpp"
 #include "experiments/framework/experiment.hpp"
-#include "experiments/framework/markdown.hpp"
 #include "experiments/framework/register.hpp"
+#include "experiments/framework/values.hpp"
 
 namespace ulp {
 namespace {

@@ -10,14 +10,12 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "engine/files/file_lock.hpp"
 #include "engine/files/sha256.hpp"
 #include "engine/files/whole_file.hpp"
 #include "engine/training/run_identity.hpp"
 #include "experiments/framework/files.hpp"
-#include "experiments/framework/interruption.hpp"
-#include "experiments/framework/side_by_side.hpp"
-#include "experiments/framework/sources_digest.hpp"
+#include "experiments/framework/long_work.hpp"
+#include "experiments/framework/machine.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {

@@ -11,7 +11,7 @@
 
 #include "experiments/cli/black_box.hpp"
 #include "experiments/cli/command.hpp"
-#include "experiments/cli/model_keys.hpp"
+#include "experiments/cli/product_options.hpp"
 #include "gpu/comparison/live_verify.hpp"
 #include "gpu/devices/executor.hpp"
 #include "gpu/devices/reference.hpp"

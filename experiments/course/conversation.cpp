@@ -7,7 +7,7 @@
 #include <cstring>
 #include <sstream>
 
-#include "experiments/course/call_filter.hpp"
+#include "experiments/course/confinement_rules.hpp"
 
 namespace ulp::course {
 namespace {

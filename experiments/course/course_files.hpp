@@ -1,6 +1,8 @@
 // The files of docs/exercises that students see, inside the program.
 #pragma once
 
+#include <sys/types.h>
+
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -28,5 +30,25 @@ std::vector<CourseFile> students_files();
 /// Writes files below a new folder. Throws UsageError where `folder` exists and is not empty; DataError where it cannot
 /// be written, and then leaves nothing.
 void write_course_files(const std::filesystem::path& folder, const std::vector<CourseFile>& files);
+
+// A temporary folder of the grader's own, which goes when the grader ends, however it ends.
+
+/// A folder that only this user may enter. A small process of its own waits for this one to end and removes the folder:
+/// that happens after SIGKILL, too.
+class WorkFolder {
+  public:
+    /// Throws DataError where it cannot be made in the folder for temporary files.
+    WorkFolder();
+    ~WorkFolder();
+    WorkFolder(const WorkFolder&) = delete;
+    WorkFolder& operator=(const WorkFolder&) = delete;
+
+    [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+  private:
+    std::filesystem::path path_;
+    pid_t remover_ = -1;
+    int lifeline_ = -1;  // the remover reads its other end until it is closed
+};
 
 }  // namespace ulp::course

@@ -8,7 +8,7 @@
 #include <system_error>
 
 #include "experiments/course/assembly_check.hpp"
-#include "experiments/course/call_filter.hpp"
+#include "experiments/course/confinement_rules.hpp"
 #include "experiments/course/conversation.hpp"
 #include "experiments/course/course_files.hpp"
 #include "experiments/course/judging.hpp"

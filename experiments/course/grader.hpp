@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "experiments/course/course_files.hpp"
 #include "experiments/course/exercise.hpp"
 #include "experiments/course/run_confined.hpp"
-#include "experiments/course/work_folder.hpp"
 
 namespace ulp::course {
 

@@ -23,8 +23,7 @@
 #include <sstream>
 #include <system_error>
 
-#include "experiments/course/call_filter.hpp"
-#include "experiments/course/file_rules.hpp"
+#include "experiments/course/confinement_rules.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp::course {

@@ -8,7 +8,6 @@
 
 #include "experiments/framework/experiment.hpp"
 #include "experiments/framework/files.hpp"
-#include "experiments/framework/shared_files.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "experiments/framework/stored_results.hpp"
+#include "experiments/framework/record.hpp"
 
 namespace ulp {
 

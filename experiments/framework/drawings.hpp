@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "experiments/framework/stored_results.hpp"
+#include "experiments/framework/record.hpp"
 
 namespace ulp {
 

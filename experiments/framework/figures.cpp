@@ -3,21 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <variant>
 #include <vector>
 
-#include "experiments/framework/animation.hpp"
 #include "experiments/framework/drawing.hpp"
 #include "experiments/framework/files.hpp"
+#include "experiments/framework/long_work.hpp"
 #include "experiments/framework/machine.hpp"
-#include "experiments/framework/shared_files.hpp"
-#include "experiments/framework/side_by_side.hpp"
 #include "experiments/framework/subprocess.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {
+
 namespace fs = std::filesystem;
 namespace {
 
@@ -145,6 +145,30 @@ std::string draw_figures(const fs::path& parent, const std::string& name) {
     });
     hand_over(work.path(), place, scripts);
     return "";
+}
+
+std::string animated(std::string svg, int frames, double seconds) {
+    constexpr std::string_view start = "<g id=\"gnuplot_plot_";
+    const double total = seconds * frames + 1;
+    for (std::size_t at = svg.find(start); at != std::string::npos; at = svg.find(start, at)) {
+        const std::size_t number = at + start.size();
+        const int frame = (std::atoi(svg.c_str() + number) - 1) % frames;
+        const double from = seconds * frame / total;
+        const double to = frame == frames - 1 ? 1 : seconds * (frame + 1) / total;
+        std::string values = "visible;hidden";
+        std::string times = fmt::format("0;{:.4f}", to);
+        if (frame > 0) {
+            values = frame == frames - 1 ? "hidden;visible" : "hidden;visible;hidden";
+            times = fmt::format("0;{:.4f}", from) + (frame == frames - 1 ? "" : fmt::format(";{:.4f}", to));
+        }
+        const std::size_t close = svg.find('>', at);
+        svg.insert(close + 1, fmt::format("<animate attributeName=\"visibility\" calcMode=\"discrete\" values=\"{}\" "
+                                          "keyTimes=\"{}\" dur=\"{:.1f}s\" repeatCount=\"indefinite\"/>",
+                                          values, times, total));
+        if (frame != frames - 1) svg.insert(close, " visibility=\"hidden\"");
+        at = close;
+    }
+    return svg;
 }
 
 }  // namespace ulp

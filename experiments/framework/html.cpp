@@ -1,8 +1,15 @@
 #include "experiments/framework/html.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "engine/files/sha256.hpp"
+#include "engine/tensor/step_functions.hpp"
+#include "experiments/framework/figures.hpp"
 
 namespace ulp {
 
@@ -49,6 +56,225 @@ std::string script_hash(std::string_view script) {
     }
     text.back() = '=';  // 43 digits hold 256 bits; the 44th is filling
     return text;
+}
+
+std::string single_page(std::string_view command, std::string_view title, std::string_view body) {
+    return filled(plot_template("report.html"),
+                  {{"title", escaped(title)},
+                   {"style", plot_template("report.css") + plot_template("single_page.css")},
+                   {"navigation", fmt::format("<strong>{}</strong>", escaped(command))},
+                   {"body", fmt::format("<h1>{}</h1>\n{}", escaped(title), body)},
+                   {"script", ""},
+                   {"script_hash", script_hash("")}});
+}
+
+std::string table_html(const std::vector<std::vector<std::string>>& rows) {
+    std::string html = "<div class=\"wide\"><table class=\"numbers\">\n";
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+        html += "<tr>";
+        for (std::size_t c = 0; c < rows[r].size(); ++c) {
+            const std::string_view tag = r == 0 ? "th scope=\"col\"" : c == 0 ? "th scope=\"row\"" : "td";
+            html += fmt::format("<{}>{}</{}>", tag, escaped(rows[r][c]), tag.substr(0, 2));
+        }
+        html += "</tr>\n";
+    }
+    return html + "</table></div>\n";
+}
+
+namespace {
+
+constexpr double width = 560;
+constexpr double left = 52, right = 12, top = 26;
+constexpr double plot_width = width - left - right;
+constexpr double plot_height = 150;
+constexpr double row_height = 16;
+constexpr std::size_t line_colours = 6;
+
+double log10_of(double x) { return step::log(x) / step::log(10.0); }
+
+std::string opened(double height, std::string_view title) {
+    return fmt::format(
+        "<svg class=\"chart\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\"><title>{}</title>\n"
+        "<text x=\"{}\" y=\"17\">{}</text>\n",
+        width, height, escaped(title), escaped(title), left, escaped(title));
+}
+std::string text_at(double x, double y, std::string_view anchor, std::string_view text) {
+    return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor, escaped(text));
+}
+std::string rule(double x1, double y1, double x2, double y2) {
+    return fmt::format("<line class=\"axis\" x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\"/>\n", x1, y1, x2,
+                       y2);
+}
+std::string bar(std::string_view kind, double x, double y, double w, double h, std::string_view what) {
+    return fmt::format(
+        "<rect class=\"{}\" x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\"><title>{}</title></rect>\n",
+        kind, x, y, w, h, escaped(what));
+}
+
+/// The exponents of the chart, and where they stand.
+struct ExponentScale {
+    int first, last;
+
+    [[nodiscard]] double at(int exponent) const { return left + plot_width * (exponent - first) / (last + 1 - first); }
+    [[nodiscard]] int inside(int exponent) const { return std::clamp(exponent, first, last + 1); }
+};
+
+std::string range_row(const ExponentScale& scale, const ExponentRange& range, double y) {
+    const double lowest = scale.at(scale.inside(range.lowest));
+    const double normal = scale.at(scale.inside(range.normal));
+    const double end = scale.at(scale.inside(range.highest + 1));
+    std::string svg = text_at(left - 4, y + 11, "end", range.name);
+    if (normal > lowest) {
+        svg += bar("subnormal", lowest, y + 5, normal - lowest, 4,
+                   fmt::format("{}: subnormal from 2^{}", range.name, range.lowest));
+    }
+    if (end > normal) {
+        svg += bar("normal", normal, y + 3, end - normal, 8,
+                   fmt::format("{}: normal from 2^{} to 2^{}", range.name, range.normal, range.highest));
+    }
+    return svg;
+}
+
+/// Round steps for an axis: 1, 2 or 5 times a power of ten, at most `most` of them.
+double step_of_axis(double span, int most) {
+    double unit = 1;
+    while (unit * 10 * most < span) unit *= 10;
+    while (unit * most > span * 10) unit /= 10;
+    for (const double factor : {1.0, 2.0, 5.0, 10.0}) {
+        if (span / (unit * factor) <= most) return unit * factor;
+    }
+    return unit * 10;
+}
+
+struct Extent {
+    double low = std::numeric_limits<double>::infinity();
+    double high = -std::numeric_limits<double>::infinity();
+
+    void take(double x) {
+        if (!std::isfinite(x)) return;
+        low = std::min(low, x);
+        high = std::max(high, x);
+    }
+    [[nodiscard]] bool empty() const { return low > high; }
+    void widen() {
+        if (high - low < 1e-12) high = low + (low == 0 ? 1 : std::fabs(low));
+    }
+};
+
+/// Points of one colour; gaps where a number is missing.
+std::string polyline(const std::vector<std::pair<double, double>>& points, std::size_t colour) {
+    std::string svg;
+    std::string part;
+    const auto end = [&] {
+        if (!part.empty())
+            svg += fmt::format("<polyline class=\"line c{}\" style=\"fill:none\" points=\"{}\"/>\n",
+                               colour % line_colours, part);
+        part.clear();
+    };
+    for (const auto& [x, y] : points) {
+        if (std::isfinite(y)) {
+            part += fmt::format("{:.1f},{:.1f} ", x, y);
+        } else {
+            end();
+        }
+    }
+    end();
+    return svg;
+}
+
+}  // namespace
+
+std::string exponent_chart(const std::map<int, std::int64_t>& numbers, const std::vector<ExponentRange>& ranges,
+                           std::string_view title) {
+    if (numbers.empty()) return "";
+    ExponentScale scale{numbers.begin()->first - 2, numbers.rbegin()->first + 2};
+    if (!ranges.empty()) {
+        scale.first = std::min(scale.first, std::max(ranges.front().lowest, scale.first - 30) - 1);
+        scale.last = std::max(scale.last, std::min(ranges.front().highest, scale.last + 30) + 1);
+    }
+    std::int64_t most = 1;
+    for (const auto& [exponent, count] : numbers) most = std::max(most, count);
+    const int decades = static_cast<int>(std::ceil(log10_of(static_cast<double>(most) + 1)));
+    const double bottom = top + plot_height;
+    std::string svg = opened(bottom + 36 + row_height * static_cast<double>(ranges.size()), title);
+    for (int d = 0; d <= decades; d += decades > 5 ? 2 : 1) {
+        const double y = bottom - plot_height * d / decades;
+        svg += rule(left - 3, y, left, y) + text_at(left - 6, y + 4, "end", d == 0 ? "1" : fmt::format("1e{}", d));
+    }
+    const double bar_width = plot_width / (scale.last + 1 - scale.first);
+    for (const auto& [exponent, count] : numbers) {
+        if (count == 0) continue;
+        const double height = std::max(1.5, plot_height * log10_of(static_cast<double>(count)) / decades);
+        svg += bar("bar", scale.at(exponent), bottom - height, bar_width * 0.85, height,
+                   fmt::format("2^{}: {} numbers", exponent, count));
+    }
+    svg += rule(left, bottom, width - right, bottom);
+    const auto step = static_cast<int>(std::max(1.0, step_of_axis(scale.last - scale.first, 10)));
+    for (int e = scale.first; e <= scale.last; ++e) {
+        if (e % step == 0) svg += text_at(scale.at(e) + bar_width / 2, bottom + 15, "middle", fmt::format("2^{}", e));
+    }
+    double y = bottom + 24;
+    for (const ExponentRange& range : ranges) {
+        svg += range_row(scale, range, y);
+        y += row_height;
+    }
+    return svg + "</svg>\n";
+}
+
+std::string line_chart(const std::vector<ChartLine>& lines, const ChartAxes& axes) {
+    const auto y_of = [&](double y) {
+        if (!axes.logarithmic) return y;
+        return y > 0 && std::isfinite(y) ? log10_of(y) : std::numeric_limits<double>::quiet_NaN();
+    };
+    Extent xs, ys;
+    for (const ChartLine& line : lines) {
+        for (const double x : line.x) xs.take(x);
+        for (const auto* each : {&line.low, &line.middle, &line.high}) {
+            for (const double y : *each) ys.take(y_of(y));
+        }
+    }
+    if (xs.empty() || ys.empty()) return "";
+    xs.widen();
+    ys.widen();
+    const double bottom = top + plot_height + 60;
+    const auto place_x = [&](double x) { return left + plot_width * (x - xs.low) / (xs.high - xs.low); };
+    const auto place_y = [&](double y) { return bottom - (bottom - top) * (y_of(y) - ys.low) / (ys.high - ys.low); };
+    std::string svg = opened(bottom + 42 + row_height * static_cast<double>(lines.size()), axes.title);
+    const double step_y = step_of_axis(ys.high - ys.low, 6);
+    for (double y = std::ceil(ys.low / step_y) * step_y; y <= ys.high; y += step_y) {
+        const double at = bottom - (bottom - top) * (y - ys.low) / (ys.high - ys.low);
+        const std::string text =
+            axes.logarithmic ? fmt::format("1e{:.3g}", y) : fmt::format("{:.4g}", std::fabs(y) < step_y / 2 ? 0.0 : y);
+        svg += rule(left - 3, at, left, at) + text_at(left - 6, at + 4, "end", text);
+    }
+    const double step_x = step_of_axis(xs.high - xs.low, 8);
+    for (double x = std::ceil(xs.low / step_x) * step_x; x <= xs.high; x += step_x) {
+        svg += text_at(place_x(x), bottom + 15, "middle", fmt::format("{:.4g}", x));
+    }
+    svg += rule(left, bottom, width - right, bottom) + rule(left, top, left, bottom);
+    svg += text_at(width - right, bottom + 31, "end", axes.x) + text_at(left + 4, top + 11, "start", axes.y);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        const ChartLine& line = lines[i];
+        std::string band;
+        for (std::size_t p = 0; p < line.x.size(); ++p) {
+            if (std::isfinite(y_of(line.high[p])))
+                band += fmt::format("{:.1f},{:.1f} ", place_x(line.x[p]), place_y(line.high[p]));
+        }
+        for (std::size_t p = line.x.size(); p-- > 0;) {
+            if (std::isfinite(y_of(line.low[p])))
+                band += fmt::format("{:.1f},{:.1f} ", place_x(line.x[p]), place_y(line.low[p]));
+        }
+        svg += fmt::format("<polygon class=\"band c{}\" points=\"{}\"/>\n", line.colour % line_colours, band);
+        std::vector<std::pair<double, double>> points;
+        for (std::size_t p = 0; p < line.x.size(); ++p)
+            points.emplace_back(place_x(line.x[p]), place_y(line.middle[p]));
+        svg += polyline(points, line.colour);
+        const double y = bottom + 34 + row_height * static_cast<double>(i + 1);
+        svg += fmt::format("<rect class=\"c{}\" x=\"{}\" y=\"{}\" width=\"18\" height=\"4\"/>\n",
+                           line.colour % line_colours, left, y - 6);
+        svg += text_at(left + 24, y, "start", line.name);
+    }
+    return svg + "</svg>\n";
 }
 
 }  // namespace ulp

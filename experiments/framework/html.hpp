@@ -1,10 +1,12 @@
 // Pieces of HTML.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ulp {
 
@@ -19,5 +21,38 @@ std::string filled(std::string_view page, const std::map<std::string, std::strin
 
 /// A script's SHA-256 as a content security policy names it: "sha256-" and base64.
 std::string script_hash(std::string_view script);
+
+// A page that stands alone: one file, no network, readable on a phone and in the dark.
+
+/// `body` is HTML. `command` stands above it: "ulplab inspect".
+std::string single_page(std::string_view command, std::string_view title, std::string_view body);
+
+/// Rows of text; the first is the heading. Columns but the first are numbers.
+std::string table_html(const std::vector<std::vector<std::string>>& rows);
+
+// Small charts as SVG, in the page's colours (plots/single_page.css).
+
+/// A format's exponents under a histogram. Single numbers: subnormal from `lowest` to `normal` - 1, normal to
+/// `highest`.
+struct ExponentRange {
+    std::string name;
+    int lowest, normal, highest;
+};
+
+/// Numbers by exponent, on a logarithmic scale, and below it where each format's range lies.
+std::string exponent_chart(const std::map<int, std::int64_t>& numbers, const std::vector<ExponentRange>& ranges,
+                           std::string_view title);
+
+/// A line through the medians, in a band from minimum to maximum.
+struct ChartLine {
+    std::string name;
+    std::vector<double> x{}, low{}, middle{}, high{};  // NaN: not drawn
+    std::size_t colour = 0;                            // of six
+};
+struct ChartAxes {
+    std::string title, x, y;
+    bool logarithmic = false;  // y; numbers that are not positive are not drawn
+};
+std::string line_chart(const std::vector<ChartLine>& lines, const ChartAxes& axes);
 
 }  // namespace ulp

@@ -14,6 +14,7 @@
 #include "experiments/framework/subprocess.hpp"
 
 namespace ulp {
+
 namespace {
 
 /// The value of the first line "key : value" of /proc/cpuinfo.

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "experiments/framework/record.hpp"
 #include "experiments/framework/settings.hpp"
-#include "experiments/framework/stored_results.hpp"
 
 namespace ulp {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/framework/stored_results.hpp"
+#include "experiments/framework/record.hpp"
 
 namespace ulp {
 

@@ -2,12 +2,17 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "experiments/framework/exit_codes.hpp"
 #include "experiments/framework/experiment.hpp"
 #include "experiments/framework/options.hpp"
+#include "experiments/framework/register.hpp"
 
 namespace ulp {
 
@@ -37,5 +42,50 @@ void declare_run_options(OptionParser& app, RunOptions& options);
 /// --json a list of their result records. Checks all options before the first one starts. Throws as the errors of
 /// softfloat/errors.hpp say.
 ExitCode run_experiments(const std::vector<const Experiment*>& chosen, const RunOptions& options);
+
+// What a run's claims say on the terminal, and how they stand beside the register.
+
+/// A run, as far as the register judges it.
+struct JudgedRun {
+    std::string_view experiment;
+    RunSize size;
+    std::uint64_t seed;
+    bool own_settings;  // and its own backend
+    std::span<const Claim> claims;
+};
+
+/// The committed registers; each is read when the first run of its size is judged, and once.
+class RegisterJudge {
+  public:
+    /// Says on stderr where claims of the run differ from the register, and gives whether none does. A run with other
+    /// settings or another seed than the register's is not judged, and a size of run without a register has nothing to
+    /// differ from. Throws DataError where the register is damaged.
+    bool agrees(const JudgedRun& run);
+
+  private:
+    std::map<RunSize, std::optional<Register>> registers_;
+};
+
+/// The claim whose sentence answers the experiment's question: that of its effect, else the first with an interval,
+/// else the last that was measured.
+std::optional<Claim> answering_claim(const Experiment& experiment, std::span<const Claim> claims);
+
+/// "34 claims: 30 reproduced, 4 refuted".
+std::string verdict_counts(std::span<const Claim> claims);
+
+/// A line for each claim that is neither reproduced nor quoted: at most ten, and how many more there are.
+void print_unreproduced(std::span<const Claim> claims);
+
+/// A verdict, an id and what was measured a line.
+void print_claim_table(std::span<const Claim> claims);
+
+/// Of each claim its verdict, in colour on a terminal, its sentence, its id and what was measured; of those that are
+/// not as the source says also what was expected. Failed ones come last.
+void print_claim_sentences(std::span<const Claim> claims);
+
+// The program of one experiment: `overflow --out DIR` is `ulplab run overflow --out DIR`.
+
+/// `arguments` are those behind the program's name. Gives the exit code.
+int experiment_main(const Experiment& experiment, const std::vector<std::string>& arguments);
 
 }  // namespace ulp

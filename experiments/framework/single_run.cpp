@@ -11,7 +11,6 @@
 #include "experiments/framework/machine.hpp"
 #include "experiments/framework/product_ledger.hpp"
 #include "experiments/framework/record.hpp"
-#include "experiments/framework/stored_results.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {

@@ -9,7 +9,6 @@
 #include "engine/products/matmul.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/record.hpp"
-#include "experiments/framework/stored_results.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "softfloat/float.hpp"
 
@@ -35,5 +37,13 @@ std::string power_of_two_text(int exponent);
 
 /// The shortest decimal that reads back as the same fp64: "0.1", "inf", "-0".
 std::string decimal_text(double value);
+
+// Tables for the documents under docs/, which are written by programs.
+
+/// A Markdown table, a row a line. Every row has as many cells as the header; "|" in a cell is escaped.
+std::string markdown_table(const std::vector<std::string>& header, const std::vector<std::vector<std::string>>& rows);
+
+/// "# title", a line that says which command wrote the document, and its text.
+std::string generated_document(std::string_view title, std::string_view command, std::string_view text);
 
 }  // namespace ulp

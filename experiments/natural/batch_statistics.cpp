@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "experiments/framework/sources.hpp"
-#include "experiments/natural/tuned_digits.hpp"
+#include "experiments/natural/tuning.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/parity.hpp"
 

@@ -4,7 +4,7 @@
 
 #include "experiments/framework/sources.hpp"
 #include "experiments/natural/lost_updates.hpp"
-#include "experiments/natural/tuned_digits.hpp"
+#include "experiments/natural/tuning.hpp"
 #include "experiments/training/figures.hpp"
 
 namespace ulp::decayed_rate_experiment {

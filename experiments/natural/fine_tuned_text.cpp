@@ -2,12 +2,11 @@
 // an ulp of bf16 weights by themselves, and a language model shows it in nats.
 #include <fmt/format.h>
 
-#include "engine/nets/language_net.hpp"
+#include "engine/nets/nets.hpp"
 #include "engine/tensor/random.hpp"
 #include "experiments/framework/sources.hpp"
 #include "experiments/natural/lost_updates.hpp"
 #include "experiments/training/figures.hpp"
-#include "experiments/training/input_data.hpp"
 #include "experiments/training/tasks.hpp"
 #include "softfloat/errors.hpp"
 

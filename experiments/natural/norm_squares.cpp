@@ -9,7 +9,6 @@
 #include "experiments/shared/binade_histogram.hpp"
 #include "experiments/shared/sums.hpp"
 #include "experiments/training/figures.hpp"
-#include "experiments/training/input_data.hpp"
 #include "experiments/training/parity.hpp"
 #include "experiments/training/tasks.hpp"
 

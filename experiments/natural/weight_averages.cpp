@@ -6,7 +6,7 @@
 
 #include "experiments/framework/sources.hpp"
 #include "experiments/natural/average_watch.hpp"
-#include "experiments/natural/tuned_digits.hpp"
+#include "experiments/natural/tuning.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/parity.hpp"
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/units.hpp"
+#include "softfloat/names.hpp"
 
 namespace ulp {
 

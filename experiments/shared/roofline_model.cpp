@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "softfloat/format_names.hpp"
+#include "softfloat/names.hpp"
 
 namespace ulp {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "experiments/framework/side_by_side.hpp"
+#include "experiments/framework/long_work.hpp"
 #include "experiments/shared/matrix_units.hpp"
 
 namespace ulp {

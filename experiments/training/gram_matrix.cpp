@@ -1,13 +1,18 @@
 #include "experiments/training/gram_matrix.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
+#include "experiments/framework/sources.hpp"
+#include "experiments/training/arithmetics.hpp"
 #include "experiments/training/texture_features.hpp"
 #include "softfloat/round.hpp"
 
 namespace ulp {
+
 namespace {
 
 double sum_of_squares(std::span<const float> values) {
@@ -62,6 +67,124 @@ std::size_t GramEntry::first(const std::function<bool(std::size_t)>& large) cons
 
 std::size_t GramEntry::first_infinite() const {
     return first([&](std::size_t pixels) { return std::isinf(in_storage(pixels)); });
+}
+
+namespace {
+
+using sources::cite;
+
+/// The lines of the figure: partial sums over 16, 32, 64 ... pixels.
+Series partial_sums(std::string name, std::size_t most, const std::function<double(std::size_t)>& sum) {
+    Series series{std::move(name), formats::fp64, {}};
+    for (std::size_t n = 16; n <= most; n *= 2) series.points.push_back({static_cast<double>(n), sum(n)});
+    return series;
+}
+
+}  // namespace
+
+void gram_overflow(const RunContext& context, std::span<const float> trained_map, std::span<const float> byte_map,
+                   Result& result) {
+    const bool wide = has_control(context, "wide");
+    const std::vector<MatrixUnit> units = matrix_units(context);
+    const auto asked = std::ranges::find(units, mixed_backend(context), &MatrixUnit::spec);
+    const std::vector<MatrixUnit> all = {units[0], units[1], units[2]};
+    std::string evidence = evidence_of({*asked}, {fp16_to_fp32}, result);  // in this order, on any compiler
+    evidence += " " + evidence_of(all, {fp16_to_fp16}, result);
+    const ProductTypes narrow = wide ? fp16_to_fp32 : fp16_to_fp16;
+    const GramEntry trained{trained_map, asked->backend.get(), wide ? formats::fp32 : formats::fp16};
+    const GramEntry bytes{byte_map, trained.unit, trained.stored};
+    const std::size_t pixels = trained.map.size();
+    const std::string place = cite(sources::volta_talk, "Image inpainting: U-Net with partial convolution, style loss");
+
+    const float in_fp32 = trained.summed(pixels);
+    const auto beyond = [](const GramEntry& gram) {
+        return gram.first([&](std::size_t n) { return gram.exact(n) >= 65520; });
+    };
+    const Quantity pixel{"pixel", "pixels", 1, 0};
+    result.measured(
+        "gram_stored", place,
+        fmt::format("The Gram matrix of the trained net's first layer over {} pixels is infinite where it is stored in "
+                    "fp16 before it is divided, and not in fp32. Exactly summed it reaches 65520 at pixel {}.",
+                    pixels, beyond(trained)),
+        is(std::isfinite(in_fp32), "finite in fp32", fmt::format("{:.0f} in fp32", in_fp32)) &&
+            at_most(static_cast<double>(pixels), static_cast<double>(trained.first_infinite()), pixel).at("in fp16"));
+    result.measured("gram_bytes", place,
+                    "Made from pixels as bytes, as VGG16 of Caffe takes them, it overflows within one texture of "
+                    "32 x 32 pixels, which is 256 behind the first layer.",
+                    at_most(256, static_cast<double>(bytes.first_infinite()), pixel));
+    // At 1.5 * 2^15 the numbers of fp16 lie 32 apart: most addends are less than half of that.
+    const std::size_t near_end =
+        std::min(pixels, trained.first([&](std::size_t n) { return trained.exact(n) >= 49152; }));
+    const double sum = trained.exact(near_end);
+    const Quantity share{"share", "%", 100, 1};
+    std::vector<double> shares;
+    for (const MatrixUnit& unit : all) {
+        const GramEntry gram{trained.map, unit.backend.get(), trained.stored};
+        shares.push_back(static_cast<double>(gram.summed(near_end, narrow)) / sum);
+    }
+    result.measured("gram_swamps", place,
+                    fmt::format("Accumulated in fp16 on {} the sum falls short long before it overflows: small addends "
+                                "are swamped. Share of {:.0f}.",
+                                all[0].name, sum),
+                    below(0.99, shares[0], share));
+    result.measured(
+        "gram_swamps_less", place,
+        "Units that add more products before they round lose less: 4 on V100, 8 on A100, 16 on H100.",
+        is(shares[1] - shares[0] > 0.01 && shares[2] - shares[1] > 0.01, "each share a point above the one before",
+           fmt::format("{}, {}, {}", share.text(shares[0]), share.text(shares[1]), share.text(shares[2]))));
+    const double factor = has_control(context, "after") ? 1 : 1 / std::sqrt(static_cast<double>(pixels));
+    std::vector<float> divided(trained.map.begin(), trained.map.end());
+    for (float& f : divided) f = round_to(formats::fp16, f * static_cast<float>(factor));
+    const double mean = trained.exact(pixels) / static_cast<double>(pixels);
+    const float after = GramEntry{divided, trained.unit, trained.stored}.in_storage(pixels);
+    result.measured(
+        "gram_divided", place,
+        "Divided before the product, by the root of the number of pixels, it stays in fp16's range and is as "
+        "exact as fp16 allows: to 2^-9.",
+        near(mean, mean * 0x1p-9, static_cast<double>(after), {"entry", "", 1, 5}));
+
+    Figure figure{
+        "gram", "The largest entry of a Gram matrix, as pixels are added up",
+        "Sum of squares of one map, not yet divided by the number of pixels. Crosses: infinite.",
+        fmt::format(
+            "Stored in fp16 the sum is infinite after {} pixels for trained features, after {} for pixels as "
+            "bytes. Divided before the product the entry over all {} pixels is {:.3g}. Where the sum is {:.0f}, "
+            "fp16 accumulators have",
+            trained.first_infinite(), bytes.first_infinite(), pixels, after, trained.exact(near_end)),
+        evidence};
+    figure.series.push_back(
+        partial_sums("trained features in fp32", pixels, [&](std::size_t n) { return trained.summed(n); }));
+    figure.series.push_back(
+        partial_sums("stored in fp16", pixels, [&](std::size_t n) { return trained.in_storage(n); }));
+    for (const MatrixUnit& unit : all) {
+        const GramEntry gram{trained.map, unit.backend.get(), trained.stored};
+        figure.series.push_back(partial_sums("accumulated in fp16 on " + unit.name, pixels,
+                                             [&](std::size_t n) { return gram.summed(n, narrow); }));
+        figure.meaning += fmt::format(" {:.0f} on {},", gram.summed(near_end, narrow), unit.name);
+    }
+    figure.meaning.back() = '.';
+    figure.series.push_back(
+        partial_sums("pixels as bytes in fp32", bytes.map.size(), [&](std::size_t n) { return bytes.summed(n); }));
+    figure.series.push_back(
+        partial_sums("bytes stored in fp16", bytes.map.size(), [&](std::size_t n) { return bytes.in_storage(n); }));
+    figure.axes = {power_axis("pixels added up", 2), power_axis("largest entry", 2)};
+    figure.axes.x.from = 16;
+    figure.axes.x.to = 0x1p18;
+    figure.axes.y.from = 4;
+    figure.axes.y.to = 0x1p25;
+    figure.axes.y.step = 16;
+    for (std::size_t i = 0; i < figure.series.size(); ++i) {
+        const bool is_wide = i == 0 || i == 5;
+        figure.looks.push_back({.mark = Mark::linespoints,
+                                .width = is_wide ? 8.0 : 3.0,
+                                .size = is_wide ? 0.01 : 0.7,
+                                .beyond = std::exp2(25 - 0.55 * static_cast<double>(i + 1))});
+    }
+    figure.guides = {level(65504, "largest fp16 number 65504")};
+    figure.guides.front().opposite = true;
+    figure.notes = {{16, 0x1p22, "crosses: infinite"}};
+    figure.key_rows = 4;
+    result.figure(std::move(figure));
 }
 
 }  // namespace ulp

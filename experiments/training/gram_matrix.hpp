@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/training/trainer.hpp"
+#include "experiments/framework/experiment.hpp"
 #include "experiments/shared/matrix_units.hpp"
 
 namespace ulp {
@@ -40,5 +41,12 @@ struct GramEntry {
     [[nodiscard]] std::size_t first(const std::function<bool(std::size_t)>& large) const;
     [[nodiscard]] std::size_t first_infinite() const;
 };
+
+// The part of the experiment on inpainting that is about sums in Gram matrices: where they leave fp16.
+
+/// Adds its claims and its figure. The largest map of the trained net's first layer, and of the style's features made
+/// from bytes (largest_map).
+void gram_overflow(const RunContext& context, std::span<const float> trained_map, std::span<const float> byte_map,
+                   Result& result);
 
 }  // namespace ulp

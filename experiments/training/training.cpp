@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "engine/training/batch_schedule.hpp"
+#include "engine/training/schedule.hpp"
 
 namespace ulp {
 

@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "gpu/comparison/bulk.hpp"
-#include "gpu/devices/cuda_launch.hpp"
-#include "gpu/devices/device_memory.hpp"
+#include "gpu/devices/cuda_check.hpp"
 #include "gpu/devices/inputs.hpp"
 #include "gpu/devices/reference.hpp"
 #include "gpu/kernels/bulk_kernels.cuh"

@@ -5,6 +5,7 @@
 #include <array>
 
 namespace ulp::gpu {
+
 namespace {
 
 struct Remedy {

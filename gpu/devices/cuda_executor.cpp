@@ -9,8 +9,6 @@
 #include <string>
 
 #include "gpu/devices/cuda_check.hpp"
-#include "gpu/devices/cuda_launch.hpp"
-#include "gpu/devices/device_memory.hpp"
 #include "gpu/devices/executor.hpp"
 #include "softfloat/errors.hpp"
 

@@ -13,7 +13,6 @@
 #include <tuple>
 
 #include "gpu/devices/cuda_check.hpp"
-#include "gpu/devices/device_memory.hpp"
 #include "gpu/instructions/input_classes.hpp"
 #include "gpu/library/cublas_lt.hpp"
 #include "gpu/library/kernel_names.hpp"

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "gpu/devices/shared_library.hpp"
+#include "gpu/devices/cuda_errors.hpp"
 #include "gpu/instructions/element.hpp"
 #include "softfloat/errors.hpp"
 

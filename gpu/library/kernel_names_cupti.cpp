@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "gpu/devices/shared_library.hpp"
+#include "gpu/devices/cuda_errors.hpp"
 #include "gpu/library/kernel_names.hpp"
 
 namespace ulp::gpu {

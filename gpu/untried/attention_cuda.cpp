@@ -1,5 +1,5 @@
 // Runs the attention kernel on the first CUDA device.
-#include "gpu/devices/device_memory.hpp"
+#include "gpu/devices/cuda_check.hpp"
 #include "gpu/untried/attention.hpp"
 #include "gpu/untried/attention_kernel.cuh"
 #include "softfloat/matrix_units/gemm.hpp"

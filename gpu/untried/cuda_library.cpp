@@ -3,7 +3,6 @@
 #include <optional>
 
 #include "gpu/devices/cuda_check.hpp"
-#include "gpu/devices/device_memory.hpp"
 #include "gpu/devices/executor.hpp"
 #include "gpu/library/cublas_lt.hpp"
 #include "gpu/untried/library.hpp"

@@ -1,5 +1,5 @@
 // Asks the first CUDA device for classes of fp16's fma.
-#include "gpu/devices/device_memory.hpp"
+#include "gpu/devices/cuda_check.hpp"
 #include "gpu/untried/fma_kernel.hpp"
 #include "gpu/untried/fma_run.hpp"
 

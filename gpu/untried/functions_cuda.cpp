@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "gpu/devices/device_memory.hpp"
+#include "gpu/devices/cuda_check.hpp"
 #include "gpu/untried/function_kernels.hpp"
 #include "gpu/untried/functions.hpp"
 #include "softfloat/errors.hpp"

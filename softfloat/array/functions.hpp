@@ -14,7 +14,7 @@
 #include <span>
 
 #include "softfloat/array/array.hpp"
-#include "softfloat/array/function.hpp"
+#include "softfloat/array/operation.hpp"
 
 namespace ulp {
 

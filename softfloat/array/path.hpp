@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "softfloat/array/context.hpp"
-#include "softfloat/array/function.hpp"
 #include "softfloat/array/operation.hpp"
 #include "softfloat/format.hpp"
 #include "softfloat/vector/simd_choice.hpp"

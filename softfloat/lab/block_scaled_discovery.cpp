@@ -5,8 +5,8 @@
 #include <bit>
 #include <cmath>
 
-#include "softfloat/format_names.hpp"
 #include "softfloat/lab/narrow_discovery.hpp"
+#include "softfloat/names.hpp"
 
 namespace ulp {
 

@@ -5,10 +5,10 @@
 #include <bit>
 #include <cmath>
 
-#include "softfloat/format_names.hpp"
 #include "softfloat/lab/dot_question.hpp"
 #include "softfloat/lab/narrow_discovery.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
+#include "softfloat/names.hpp"
 
 namespace ulp {
 

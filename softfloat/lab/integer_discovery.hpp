@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "softfloat/matrix_units/units.hpp"
@@ -36,5 +38,51 @@ IntegerDiscovery discover(const IntegerUnit& unit);
 
 /// Rows of the table with exactly these findings.
 std::vector<const UnitRow*> matching_rows(const IntegerDiscovery& found);
+
+// Dot products whose results tell integer matrix units apart, as probes.hpp has them for floating-point ones.
+
+/// One way in which a unit may work. An instruction of one product clamps after each.
+struct IntegerHypothesis {
+    std::string_view name;
+    IntegerModel model;
+};
+
+/// Lanes that are not listed are zeros.
+struct IntegerProbe {
+    std::string_view id;
+    std::string_view question;    // what its answer tells
+    std::vector<std::uint8_t> a;  // the first operands' bytes
+    std::vector<std::uint8_t> b;
+    std::int32_t c;
+    std::vector<IntegerHypothesis> hypotheses;
+};
+
+std::span<const IntegerProbe> integer_probes();
+
+/// What the unit answers; it has as many products as the probe has lanes, or more.
+std::int32_t answer_of(const IntegerUnit& unit, const IntegerProbe& probe);
+
+/// The hypothesis' answer.
+std::int32_t predicted(const IntegerProbe& probe, const IntegerHypothesis& hypothesis);
+
+// Whether an integer unit is the one that integer_discovery.hpp describes: asked on random dot products.
+
+/// A dot product on which unit and model differ.
+struct IntegerContradiction {
+    std::vector<std::uint8_t> a, b;
+    std::int32_t c = 0, unit = 0, model = 0;
+};
+
+struct IntegerCheck {
+    std::int64_t blocks = 0;    // dot products, each asked twice
+    std::int64_t differ = 0;    // from the model
+    std::int64_t unstable = 0;  // with two different results
+    std::optional<IntegerContradiction> first{};
+
+    [[nodiscard]] bool agrees() const { return differ == 0 && unstable == 0; }
+};
+
+/// Operands are all bytes, the extreme ones most often; c lies near the ends of its range in half of the dot products.
+IntegerCheck check_match(const IntegerUnit& unit, const IntegerModel& model, std::int64_t blocks, std::uint64_t seed);
 
 }  // namespace ulp

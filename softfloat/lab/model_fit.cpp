@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <limits>
 
-#include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/model_names.hpp"
 #include "softfloat/matrix_units/policies.hpp"
-#include "softfloat/rounding_names.hpp"
+#include "softfloat/names.hpp"
 #include "softfloat/support/parallel.hpp"
 
 namespace ulp {

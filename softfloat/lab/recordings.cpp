@@ -9,10 +9,10 @@
 #include <tuple>
 
 #include "softfloat/errors.hpp"
-#include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
-#include "softfloat/matrix_units/gpus.hpp"
 #include "softfloat/matrix_units/nan_payload.hpp"
+#include "softfloat/matrix_units/units.hpp"
+#include "softfloat/names.hpp"
 #include "softfloat/support/read_number.hpp"
 
 namespace ulp {

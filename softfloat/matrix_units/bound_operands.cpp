@@ -10,7 +10,6 @@
 #include "softfloat/matrix_units/bounds.hpp"
 #include "softfloat/matrix_units/bounds_of_units.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
-#include "softfloat/matrix_units/exact_fp64_sum.hpp"
 #include "softfloat/matrix_units/exact_sum.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
 #include "softfloat/matrix_units/rounded_up.hpp"

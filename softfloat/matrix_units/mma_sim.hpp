@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "softfloat/format_names.hpp"
+#include "softfloat/names.hpp"
 
 namespace ulp {
 

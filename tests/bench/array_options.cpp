@@ -12,7 +12,7 @@
 #include "softfloat/array/array.hpp"
 #include "softfloat/array/functions.hpp"
 #include "softfloat/array/stages.hpp"
-#include "softfloat/format_names.hpp"
+#include "softfloat/names.hpp"
 
 namespace ulp::bench {
 namespace {

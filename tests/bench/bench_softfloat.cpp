@@ -22,7 +22,7 @@
 #include "softfloat/array/array.hpp"
 #include "softfloat/array/functions.hpp"
 #include "softfloat/errors.hpp"
-#include "softfloat/format_names.hpp"
+#include "softfloat/names.hpp"
 
 namespace {
 

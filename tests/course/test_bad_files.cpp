@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <iostream>
 
-#include "experiments/course/call_filter.hpp"
+#include "experiments/course/confinement_rules.hpp"
 #include "experiments/course/grade_report.hpp"
 #include "experiments/course/grader.hpp"
 #include "experiments/framework/files.hpp"

@@ -11,9 +11,9 @@
 #include <thread>
 
 #include "engine/files/zip.hpp"
-#include "experiments/course/call_filter.hpp"
 #include "experiments/course/class_grading.hpp"
-#include "experiments/course/gradescope.hpp"
+#include "experiments/course/confinement_rules.hpp"
+#include "experiments/course/grade_report.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/subprocess.hpp"
 #include "tests/experiments/temporary_folder.hpp"

@@ -5,7 +5,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "experiments/course/call_filter.hpp"
+#include "experiments/course/confinement_rules.hpp"
 #include "experiments/course/course_files.hpp"
 #include "experiments/course/grade_report.hpp"
 #include "experiments/course/grader.hpp"

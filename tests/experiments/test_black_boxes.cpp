@@ -9,7 +9,7 @@
 #include "engine/products/unit_limits.hpp"
 #include "experiments/cli/black_box.hpp"
 #include "softfloat/errors.hpp"
-#include "softfloat/lab/integer_match.hpp"
+#include "softfloat/lab/integer_discovery.hpp"
 #include "softfloat/lab/model_fit.hpp"
 
 namespace {

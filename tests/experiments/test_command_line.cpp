@@ -11,7 +11,7 @@
 #include "experiments/framework/experiment.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/subprocess.hpp"
-#include "softfloat/format_names.hpp"
+#include "softfloat/names.hpp"
 #include "tests/experiments/temporary_folder.hpp"
 #include "tests/experiments/ulplab_program.hpp"
 #include "tests/shared_data.hpp"

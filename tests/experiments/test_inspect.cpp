@@ -14,7 +14,7 @@
 #include "engine/files/safetensors.hpp"
 #include "experiments/framework/files.hpp"
 #include "softfloat/errors.hpp"
-#include "softfloat/format_names.hpp"
+#include "softfloat/names.hpp"
 #include "softfloat/quantization/quantize.hpp"
 #include "softfloat/round.hpp"
 #include "softfloat/support/philox.hpp"

@@ -10,7 +10,7 @@
 #include "engine/analysis/dot_candidates.hpp"
 #include "engine/analysis/dot_explanation.hpp"
 #include "engine/files/npy.hpp"
-#include "experiments/cli/matrix_files.hpp"
+#include "experiments/cli/product_options.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/units.hpp"

@@ -6,7 +6,6 @@
 
 #include "engine/data/digits.hpp"
 #include "experiments/natural/lost_updates.hpp"
-#include "experiments/natural/tuned_digits.hpp"
 #include "experiments/natural/tuning.hpp"
 #include "experiments/training/parity.hpp"
 

@@ -8,8 +8,6 @@
 
 #include "engine/files/npy.hpp"
 #include "engine/files/stored_arrays.hpp"
-#include "engine/files/stored_bytes.hpp"
-#include "engine/files/written_arrays.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/subprocess.hpp"
 #include "softfloat/support/philox.hpp"

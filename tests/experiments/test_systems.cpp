@@ -6,8 +6,8 @@
 
 #include "engine/nets/nets.hpp"
 #include "engine/training/images.hpp"
-#include "experiments/framework/animation.hpp"
-#include "experiments/framework/side_by_side.hpp"
+#include "experiments/framework/figures.hpp"
+#include "experiments/framework/long_work.hpp"
 #include "experiments/shared/utf8.hpp"
 #include "experiments/training/comparison.hpp"
 #include "experiments/training/watched_nets.hpp"

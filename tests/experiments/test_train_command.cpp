@@ -10,8 +10,8 @@
 #include <set>
 #include <sstream>
 
-#include "engine/files/file_lock.hpp"
 #include "engine/files/safetensors.hpp"
+#include "engine/files/whole_file.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/subprocess.hpp"
 #include "softfloat/vector/simd_choice.hpp"

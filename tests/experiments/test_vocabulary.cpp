@@ -11,9 +11,8 @@
 
 #include "experiments/cli/command.hpp"
 #include "experiments/cli/old_names.hpp"
-#include "experiments/cli/program.hpp"
 #include "softfloat/errors.hpp"
-#include "softfloat/format_names.hpp"
+#include "softfloat/names.hpp"
 
 namespace {
 

@@ -10,7 +10,6 @@
 #include "engine/files/npy.hpp"
 #include "engine/files/safetensors.hpp"
 #include "engine/files/stored_arrays.hpp"
-#include "engine/files/stored_bytes.hpp"
 #include "engine/nets/net_json.hpp"
 #include "engine/products/unit_file.hpp"
 #include "gpu/recordings/recording.hpp"

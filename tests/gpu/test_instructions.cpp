@@ -7,7 +7,6 @@
 #include "gpu/devices/cuda_errors.hpp"
 #include "gpu/devices/executor.hpp"
 #include "gpu/devices/reference.hpp"
-#include "gpu/devices/waiting.hpp"
 #include "softfloat/errors.hpp"
 
 using namespace ulp::gpu;

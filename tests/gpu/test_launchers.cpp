@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gpu/comparison/bulk.hpp"
-#include "gpu/devices/cuda_launch.hpp"
+#include "gpu/devices/cuda_check.hpp"
 #include "gpu/recordings/recorder.hpp"
 #include "gpu/untried/function_kernels.hpp"
 #include "gpu/untried/functions.hpp"

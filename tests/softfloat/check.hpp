@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-#include "softfloat/rounding_names.hpp"
+#include "softfloat/names.hpp"
 #include "tests/softfloat/oracle.hpp"
 
 namespace ulp::test {

@@ -2,8 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "softfloat/arithmetic.hpp"
-#include "softfloat/custom_format.hpp"
-#include "softfloat/format_names.hpp"
+#include "softfloat/names.hpp"
 #include "tests/softfloat/cases.hpp"
 #include "tests/softfloat/check.hpp"
 

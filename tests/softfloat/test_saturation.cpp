@@ -11,8 +11,8 @@
 #include "softfloat/array/array.hpp"
 #include "softfloat/array/functions.hpp"
 #include "softfloat/describe.hpp"
-#include "softfloat/format_names.hpp"
 #include "softfloat/functions/functions.hpp"
+#include "softfloat/names.hpp"
 #include "softfloat/text.hpp"
 
 namespace {

@@ -2,7 +2,7 @@
 #include <array>
 #include <charconv>
 
-#include "softfloat/format_names.hpp"
+#include "softfloat/names.hpp"
 #include "softfloat/text.hpp"
 #include "tests/softfloat/cases.hpp"
 #include "tests/softfloat/oracle.hpp"

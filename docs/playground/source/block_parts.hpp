@@ -11,7 +11,7 @@
 #include "engine/analysis/unit_explanation.hpp"
 #include "softfloat/matrix_units/exact_sum.hpp"
 #include "softfloat/matrix_units/units.hpp"
-#include "softfloat/rounding_names.hpp"
+#include "softfloat/names.hpp"
 #include "softfloat/text.hpp"
 
 namespace playground {

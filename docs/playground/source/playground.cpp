@@ -17,9 +17,8 @@
 #include "docs/playground/source/json.hpp"
 #include "docs/playground/source/numbers.hpp"
 #include "softfloat/describe.hpp"
-#include "softfloat/matrix_units/gpus.hpp"
 #include "softfloat/matrix_units/units.hpp"
-#include "softfloat/rounding_names.hpp"
+#include "softfloat/names.hpp"
 #include "softfloat/text.hpp"
 
 namespace playground {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "softfloat/array/function.hpp"
+#include "softfloat/array/operation.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace ulp::array {

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "engine/data/digits.hpp"
-#include "engine/training/batch_schedule.hpp"
+#include "engine/training/schedule.hpp"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "engine/data/idx.hpp"
+#include "engine/data/dataset.hpp"
 #include "tests/shared_data.hpp"
 
 namespace {

@@ -13,7 +13,6 @@
 #include <thread>
 #include <vector>
 
-#include "engine/files/file_lock.hpp"
 #include "engine/files/whole_file.hpp"
 #include "softfloat/errors.hpp"
 

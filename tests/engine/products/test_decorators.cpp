@@ -8,8 +8,8 @@
 
 #include "engine/data/digits.hpp"
 #include "engine/products/decorators.hpp"
-#include "engine/training/batch_schedule.hpp"
 #include "engine/training/images.hpp"
+#include "engine/training/schedule.hpp"
 #include "engine/training/trainer.hpp"
 
 namespace {

@@ -16,10 +16,10 @@
 #include "engine/products/matmul.hpp"
 #include "engine/tensor/random.hpp"
 #include "softfloat/float.hpp"
-#include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
 #include "softfloat/matrix_units/units.hpp"
+#include "softfloat/names.hpp"
 #include "softfloat/vector/dispatch.hpp"
 
 namespace {

@@ -4,10 +4,10 @@
 #include <fstream>
 
 #include "engine/products/matmul.hpp"
-#include "softfloat/custom_format.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
+#include "softfloat/names.hpp"
 #include "tests/engine/products/described_rows.hpp"
 #include "tests/experiments/temporary_folder.hpp"
 

@@ -6,10 +6,10 @@
 #include "engine/data/digits.hpp"
 #include "engine/recipes/levels.hpp"
 #include "engine/tape/ops.hpp"
-#include "engine/training/batch_schedule.hpp"
 #include "engine/training/images.hpp"
+#include "engine/training/schedule.hpp"
 #include "engine/training/trainer.hpp"
-#include "softfloat/format_names.hpp"
+#include "softfloat/names.hpp"
 #include "softfloat/round.hpp"
 
 namespace {

@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "engine/data/digits.hpp"
-#include "engine/recipes/product_plan.hpp"
+#include "engine/recipes/product_rules.hpp"
 #include "engine/recipes/quantized_recipes.hpp"
 #include "engine/tape/scaled_matmul.hpp"
 #include "engine/tensor/random.hpp"
-#include "engine/training/batch_schedule.hpp"
 #include "engine/training/checkpoint.hpp"
 #include "engine/training/images.hpp"
+#include "engine/training/schedule.hpp"
 #include "engine/training/trainer.hpp"
 #include "softfloat/round.hpp"
 

@@ -10,7 +10,7 @@
 #include "engine/tensor/rounded_sums.hpp"
 #include "engine/tensor/rounder.hpp"
 #include "engine/tensor/steps.hpp"
-#include "softfloat/format_names.hpp"
+#include "softfloat/names.hpp"
 
 namespace {
 

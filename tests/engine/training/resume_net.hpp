@@ -6,8 +6,8 @@
 
 #include "engine/data/digits.hpp"
 #include "engine/files/sha256.hpp"
-#include "engine/training/batch_schedule.hpp"
 #include "engine/training/images.hpp"
+#include "engine/training/schedule.hpp"
 #include "engine/training/trainer.hpp"
 
 namespace ulp::test {

@@ -15,8 +15,8 @@
 #include "engine/files/safetensors.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/training/checkpoint.hpp"
-#include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
+#include "softfloat/names.hpp"
 #include "softfloat/round.hpp"
 #include "tests/engine/training/resume_net.hpp"
 

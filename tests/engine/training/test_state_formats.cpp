@@ -14,7 +14,7 @@
 #include "engine/tensor/stochastic.hpp"
 #include "engine/training/optimizer.hpp"
 #include "engine/training/trainer.hpp"
-#include "softfloat/format_names.hpp"
+#include "softfloat/names.hpp"
 #include "softfloat/quantization/quantize.hpp"
 #include "softfloat/round.hpp"
 

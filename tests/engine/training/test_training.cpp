@@ -12,8 +12,8 @@
 #include "engine/data/digits.hpp"
 #include "engine/tape/operation.hpp"
 #include "engine/tensor/random.hpp"
-#include "engine/training/batch_schedule.hpp"
 #include "engine/training/images.hpp"
+#include "engine/training/schedule.hpp"
 #include "engine/training/trainer.hpp"
 #include "softfloat/float.hpp"
 

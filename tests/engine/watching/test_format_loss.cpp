@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/watching/format_loss.hpp"
-#include "softfloat/format_names.hpp"
+#include "softfloat/names.hpp"
 #include "softfloat/support/philox.hpp"
 
 namespace {

@@ -10,9 +10,9 @@
 #include "engine/data/digits.hpp"
 #include "engine/layers/attention.hpp"
 #include "engine/tape/operation.hpp"
-#include "engine/training/batch_schedule.hpp"
 #include "engine/training/images.hpp"
 #include "engine/training/remedy.hpp"
+#include "engine/training/schedule.hpp"
 #include "engine/training/trainer.hpp"
 
 namespace {

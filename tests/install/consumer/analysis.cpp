@@ -5,7 +5,7 @@
 #include <ulplab/engine/analysis/diagnosis.hpp>
 #include <ulplab/engine/analysis/dot_explanation.hpp>
 #include <ulplab/engine/analysis/quantized_tensor.hpp>
-#include <ulplab/engine/files/written_arrays.hpp>
+#include <ulplab/engine/files/stored_arrays.hpp>
 #include <ulplab/softfloat/matrix_units/units.hpp>
 #include <vector>
 

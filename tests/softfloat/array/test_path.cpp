@@ -7,7 +7,7 @@
 
 #include "operands.hpp"
 #include "softfloat/array/array.hpp"
-#include "softfloat/format_names.hpp"
+#include "softfloat/names.hpp"
 
 namespace {
 

@@ -1,9 +1,9 @@
 // pow and hypot: all pairs of the 8-bit formats, samples of the wider ones, special operands.
 #include <doctest/doctest.h>
 
-#include "softfloat/format_names.hpp"
 #include "softfloat/functions/cr.hpp"
 #include "softfloat/functions/functions.hpp"
+#include "softfloat/names.hpp"
 #include "tests/softfloat/cases.hpp"
 #include "tests/softfloat/check.hpp"
 #include "tests/softfloat/functions/function_oracle.hpp"

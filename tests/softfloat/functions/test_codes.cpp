@@ -2,7 +2,7 @@
 // flags.
 #include <doctest/doctest.h>
 
-#include "softfloat/format_names.hpp"
+#include "softfloat/names.hpp"
 #include "tests/softfloat/functions/check_codes.hpp"
 #include "tests/softfloat/functions/functions_under_test.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <iostream>
 
-#include "gpu/devices/device_memory.hpp"
+#include "gpu/devices/cuda_check.hpp"
 #include "tests/softfloat/cases.hpp"
 #include "tests/softfloat/functions/device_functions.hpp"
 #include "tests/softfloat/functions/functions_under_test.hpp"

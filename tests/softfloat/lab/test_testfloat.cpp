@@ -7,8 +7,8 @@
 
 #include "softfloat/errors.hpp"
 #include "softfloat/lab/testfloat.hpp"
+#include "softfloat/names.hpp"
 #include "softfloat/round.hpp"
-#include "softfloat/rounding_names.hpp"
 #include "tests/shared_data.hpp"
 
 namespace ulp::test {

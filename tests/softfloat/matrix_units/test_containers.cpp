@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "softfloat/format_names.hpp"
 #include "softfloat/lab/random_codes.hpp"
 #include "softfloat/lab/x86_units.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
 #include "softfloat/matrix_units/nan_payload.hpp"
 #include "softfloat/matrix_units/units.hpp"
+#include "softfloat/names.hpp"
 #include "tests/softfloat/matrix_units/bits.hpp"
 
 namespace {

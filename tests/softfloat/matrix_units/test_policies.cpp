@@ -7,11 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "softfloat/format_names.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
-#include "softfloat/matrix_units/gpus.hpp"
 #include "softfloat/matrix_units/policies.hpp"
 #include "softfloat/matrix_units/units.hpp"
+#include "softfloat/names.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // sweep_pairs: every pair of fp16 and of bf16 through add, multiply, divide and remainder, in one command
 // (tests/softfloat/sweep/program.hpp tells the options).
-#include "softfloat/format_names.hpp"
+#include "softfloat/names.hpp"
 #include "tests/softfloat/sweep/pairs.hpp"
 #include "tests/softfloat/sweep/program.hpp"
 

@@ -1,12 +1,41 @@
-// Formats made at run time.
+// The names of the formats, for programs and messages.
 #pragma once
 
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
+#include "softfloat/context.hpp"
 #include "softfloat/format.hpp"
 
 namespace ulp {
+
+struct NamedFormat {
+    std::string_view name;  // as given on the command line: "fp16"
+    FloatFormat format;
+    std::string_view description;
+};
+
+/// Every named format, widest first.
+std::span<const NamedFormat> named_formats();
+
+/// The format of that name. Throws std::invalid_argument that lists the names there are.
+const FloatFormat& format_by_name(std::string_view name);
+
+/// The name of a format, or "e<exponent_bits>f<fraction_bits>" for one that has no row.
+std::string name_of(const FloatFormat& format);
+
+// The names of the rounding modes, for programs and messages.
+
+/// "nearest_even", "toward_zero" and so on: the enumerator's name.
+std::string_view name_of(Rounding rounding);
+
+/// The mode of that name. TestFloat's names stand for the same modes: near_even, near_maxMag, minMag, min, max, odd,
+/// each also with the r that its command line puts before them. Throws std::invalid_argument that lists the names.
+Rounding rounding_by_name(std::string_view name);
+
+// Formats made at run time.
 
 /// The format with `precision` significant bits and normal numbers from 2^emin up to below 2^(emax+1), with subnormals,
 /// infinities and NaN, within fp64: 2 to 53 bits, -1022 <= emin <= emax <= 1023. (One bit would leave no fraction to

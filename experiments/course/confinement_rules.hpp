@@ -23,4 +23,14 @@ bool filter_available();
 /// "open a file (openat)" ...: what a system call of this processor does, as far as programs are caught with it.
 std::string system_call_name(long number);
 
+// Rules about the files that a process may open (Landlock).
+
+/// A set of rules for a child that runs `program` in `folder` to bind itself to: a file descriptor, the caller's to
+/// close; -1 where there are none.
+int rules_for(Confinement confinement, const std::string& program, const std::string& folder);
+
+/// Whether this system's kernel has Landlock, by which `compiler` and `interpreter` keep to their files. Without it
+/// they read what the user may read.
+bool file_rules_available();
+
 }  // namespace ulp::course
