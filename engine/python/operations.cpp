@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "engine/tape/operand.hpp"
+#include "engine/tape/operation.hpp"
 #include "engine/tape/ops.hpp"
 
 namespace ulp::python {

@@ -10,7 +10,7 @@
 #include <array>
 #include <stdexcept>
 
-#include "engine/tape/operand.hpp"
+#include "engine/tape/operation.hpp"
 #include "engine/tape/ops.hpp"
 #include "engine/tape/scaled_matmul.hpp"
 #include "engine/tensor/parallel.hpp"

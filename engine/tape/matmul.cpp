@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "engine/tape/operand.hpp"
+#include "engine/tape/operation.hpp"
 #include "engine/tape/ops.hpp"
 #include "engine/tape/scaled_matmul.hpp"
 

@@ -11,7 +11,7 @@
 #include "experiments/cli/command.hpp"
 #include "experiments/cli/pages.hpp"
 #include "experiments/framework/card_evidence.hpp"
-#include "experiments/framework/claim_json.hpp"
+#include "experiments/framework/claim.hpp"
 #include "experiments/framework/experiment.hpp"
 #include "experiments/framework/record.hpp"
 #include "experiments/framework/register.hpp"

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -49,5 +50,14 @@ struct Claim {
 
 /// Whether all claims hold, that is, none failed.
 bool all_hold(std::span<const Claim> claims);
+
+// Claims in records, registers and the output of `ulplab claims`.
+
+/// id, kind, source, statement, expected, measured, verdict; of parity also "parity": margin, low, high, seeds, where
+/// null stands for an end that is infinite.
+nlohmann::ordered_json claim_json(const Claim& claim);
+/// Throws nlohmann::json::exception where a field is missing or of another type, DataError for a verdict or kind that
+/// does not exist.
+Claim claim_from(const nlohmann::ordered_json& row);
 
 }  // namespace ulp

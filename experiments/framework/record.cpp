@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/files/sha256.hpp"
-#include "experiments/framework/claim_json.hpp"
+#include "experiments/framework/claim.hpp"
 #include "experiments/framework/experiment.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/machine.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "experiments/framework/claim_json.hpp"
+#include "experiments/framework/claim.hpp"
 #include "experiments/framework/experiment.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/record.hpp"

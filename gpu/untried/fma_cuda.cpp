@@ -1,7 +1,7 @@
 // Asks the first CUDA device for classes of fp16's fma.
 #include "gpu/devices/cuda_check.hpp"
-#include "gpu/untried/fma_kernel.hpp"
 #include "gpu/untried/fma_run.hpp"
+#include "gpu/untried/function_kernels.hpp"
 
 namespace ulp::gpu {
 

@@ -1,6 +1,6 @@
 // fma.rn.f16 for all c of many pairs: a block a pair, a thread 256 c one after the other.
 #include "gpu/untried/fma_classes.hpp"
-#include "gpu/untried/fma_kernel.hpp"
+#include "gpu/untried/function_kernels.hpp"
 
 namespace ulp::gpu {
 namespace {

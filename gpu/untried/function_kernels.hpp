@@ -25,4 +25,14 @@ std::span<const FunctionLauncher> function_launchers_sm90();
 std::span<const FunctionLauncher> function_launchers_sm100();
 std::span<const FunctionLauncher> function_launchers_sm100_only();
 
+// The kernel of a run over the classes of fp16's fma. Only for sources built with CUDA.
+
+/// FmaAnswers as atomics on a GPU have them.
+struct FmaOnDevice {
+    unsigned long long digest, differ, first;
+};
+
+/// Adds to *answers. Errors of the launch are left to the caller.
+void launch_fma_classes(std::uint64_t first, std::uint64_t count, FmaOnDevice* answers);
+
 }  // namespace ulp::gpu

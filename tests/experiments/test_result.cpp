@@ -3,7 +3,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "experiments/framework/claim_json.hpp"
+#include "experiments/framework/claim.hpp"
 #include "experiments/framework/drawing.hpp"
 #include "experiments/framework/record.hpp"
 #include "softfloat/errors.hpp"
