@@ -1,6 +1,6 @@
 // Stand-ins for the CUDA part in a build without it. They are defined by qualified names, which compile only where the
 // header declares the same function: another parameter in the header is an error here, in every build of the tests.
-#include "gpu/comparison/bulk.hpp"
+#include "gpu/devices/bulk.hpp"
 #include "gpu/devices/cuda_errors.hpp"
 #include "gpu/devices/executor.hpp"
 #include "gpu/untried/attention.hpp"

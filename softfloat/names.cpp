@@ -48,7 +48,7 @@ struct NamedRounding {
     std::string_view testfloat_name;
     Rounding rounding;
 };
-constexpr std::array rows{
+constexpr std::array rounding_rows{
     NamedRounding{"nearest_even", "near_even", Rounding::nearest_even},
     NamedRounding{"nearest_away", "near_maxMag", Rounding::nearest_away},
     NamedRounding{"toward_zero", "minMag", Rounding::toward_zero},
@@ -59,11 +59,11 @@ constexpr std::array rows{
 };
 }  // namespace
 
-std::string_view name_of(Rounding rounding) { return rows[static_cast<std::size_t>(rounding)].name; }
+std::string_view name_of(Rounding rounding) { return rounding_rows[static_cast<std::size_t>(rounding)].name; }
 
 Rounding rounding_by_name(std::string_view name) {
     std::string names;
-    for (const NamedRounding& row : rows) {
+    for (const NamedRounding& row : rounding_rows) {
         if (name == row.name || name == row.testfloat_name) return row.rounding;
         if (!name.empty() && name.front() == 'r' && name.substr(1) == row.testfloat_name) return row.rounding;
         names += (names.empty() ? "" : ", ") + std::string(row.name);

@@ -90,10 +90,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-[[noreturn]] void refuse(const fs::path& path, int error) {
-    throw DataError(fmt::format("{}: cannot be written: {}", path.string(), std::strerror(error)));
-}
-
 /// Whether the open file is still the one of that name.
 bool is_at(int descriptor, const fs::path& path) {
     struct stat open {};

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "engine/kernels/ieee_product.hpp"
 #include "engine/products/backends.hpp"
-#include "engine/products/kernels/ieee_product.hpp"
 #include "engine/tensor/rounder.hpp"
 #include "softfloat/support/parallel.hpp"
 #include "softfloat/vector/dispatch.hpp"

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "engine/kernels/eigen_product.hpp"
 #include "engine/products/decorators.hpp"
-#include "engine/products/kernels/eigen_product.hpp"
 #include "engine/tensor/rounder.hpp"
 #include "engine/tensor/storage.hpp"
 #include "softfloat/support/parallel.hpp"

@@ -9,7 +9,7 @@ void add_numbers(pybind11::module_& module);
 void add_products(pybind11::module_& module);
 void add_analysis(pybind11::module_& module);
 void add_laboratory(pybind11::module_& module);
-void add_recordings(pybind11::module_& module);  // gpu/recordings/recordings_for_python.cpp
+void add_recordings(pybind11::module_& module);  // gpu/devices/recordings_for_python.cpp
 void add_emulation(pybind11::module_& module);
 void add_nets(pybind11::module_& module);
 

@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "engine/watching/kernels/exponent_counts.hpp"
+#include "engine/kernels/exponent_counts.hpp"
 #include "softfloat/vector/dispatch.hpp"
 
 namespace ulp {

@@ -13,7 +13,7 @@
 #include "experiments/framework/product_ledger.hpp"
 #include "experiments/framework/runner.hpp"
 #include "gpu/card_products.hpp"
-#include "gpu/comparison/bulk.hpp"
+#include "gpu/devices/bulk.hpp"
 #include "gpu/devices/reference.hpp"
 #include "softfloat/errors.hpp"
 

@@ -7,10 +7,10 @@
 #include <set>
 
 #include "experiments/cli/gpu_commands.hpp"
+#include "gpu/devices/recorder.hpp"
 #include "gpu/devices/reference.hpp"
 #include "gpu/library/cublas.hpp"
 #include "gpu/library/kernel_names.hpp"
-#include "gpu/recordings/recorder.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {

@@ -11,7 +11,7 @@
 
 #include "experiments/cli/black_box.hpp"
 #include "experiments/cli/gpu_commands.hpp"
-#include "gpu/recordings/recorder.hpp"
+#include "gpu/devices/recorder.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/lab/integer_discovery.hpp"
 #include "softfloat/lab/probes.hpp"

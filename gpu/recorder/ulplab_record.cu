@@ -10,8 +10,9 @@
 //     ulplab_record --list               the instructions that this build has
 //     ulplab_record --answer NAME        a dot product a line on standard input, the answer on standard output
 //
-// NVIDIA: OUT/NAME.recording (gpu/recordings/recording.hpp), for `ulplab verify OUT` and `ulplab verify --device cuda OUT`.
-// The inputs of its bulk come from a seed as gpu/instructions/input_classes.hpp says, repeated here without a library.
+// NVIDIA: OUT/NAME.recording (gpu/devices/recording.hpp), for `ulplab verify OUT` and `ulplab verify --device cuda
+// OUT`. The inputs of its bulk come from a seed as gpu/instructions/input_classes.hpp says, repeated here without a
+// library.
 //
 // AMD: OUT/<GPU>/<format>/{a,b,c,d}_*.txt, the layout of the published recordings, which `ulplab verify OUT` reads.
 //

@@ -1,7 +1,7 @@
 // One kernel asks a function for a range of operands.
 #pragma once
 
-#include "gpu/recordings/digest.hpp"
+#include "gpu/devices/digest.hpp"
 #include "gpu/untried/function_kernels.hpp"
 #include "gpu/untried/function_kinds.cuh"
 #include "gpu/untried/function_list.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 
-#include "gpu/recordings/digest.hpp"
+#include "gpu/devices/digest.hpp"
 #include "gpu/untried/function_list.hpp"
 #include "gpu/untried/function_models.hpp"
 #include "softfloat/errors.hpp"

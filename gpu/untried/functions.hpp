@@ -27,7 +27,7 @@ const HardwareFunction& hardware_function_by_name(std::string_view name);
 
 /// The answers to the operands of a range.
 struct FunctionAnswers {
-    std::uint64_t digest = 0;                 // of the results (gpu/recordings/digest.hpp), each by its operand
+    std::uint64_t digest = 0;                 // of the results (gpu/devices/digest.hpp), each by its operand
     std::uint64_t differ = 0;                 // from the model, NaNs aside; 0 where there is none
     std::uint64_t differ_nan = 0;             // where the model has a NaN
     std::uint64_t first = ~std::uint64_t{0};  // operand that differs, NaN or not

@@ -6,8 +6,8 @@
 
 #include "engine/files/sha256.hpp"
 #include "engine/files/whole_file.hpp"
+#include "gpu/devices/digest.hpp"
 #include "gpu/instructions/instruction.hpp"
-#include "gpu/recordings/digest.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp::gpu {

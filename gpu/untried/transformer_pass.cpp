@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "engine/tensor/random.hpp"
-#include "gpu/recordings/digest.hpp"
+#include "gpu/devices/digest.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/functions/catalog.hpp"
 #include "softfloat/functions/evaluate.hpp"

@@ -43,7 +43,7 @@ TransformerProducts predicted_products(Library& library, const Executor& device)
 struct TransformerPass {
     std::vector<float> logits;  // tokens x vocabulary
     /// Each product in its order, "layer 3 attention, head 7", and the digest of its result
-    /// (gpu/recordings/digest.hpp).
+    /// (gpu/devices/digest.hpp).
     std::vector<std::pair<std::string, std::uint64_t>> products;
 };
 /// Tokens and weights are drawn from the seed, weights with deviation 0.02 as GPT-2's are.

@@ -162,6 +162,7 @@ Quantization ufp4_row() {
 }  // namespace
 
 const std::vector<NamedQuantization>& named_quantizations() {
+    using formats::e2m1, formats::e4m3, formats::e5m2;
     static const std::vector<NamedQuantization> rows = {
         {"mxfp8", mx_row(e4m3), "E4M3, blocks of 32, E8M0 scales by the exponent of the largest (OCP MX 1.0)"},
         {"mxfp8_e5m2", mx_row(e5m2), "the same with E5M2"},

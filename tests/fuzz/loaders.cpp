@@ -12,7 +12,7 @@
 #include "engine/files/stored_arrays.hpp"
 #include "engine/nets/net_json.hpp"
 #include "engine/products/unit_file.hpp"
-#include "gpu/recordings/recording.hpp"
+#include "gpu/devices/recording.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/lab/recordings.hpp"
 

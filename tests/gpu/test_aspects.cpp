@@ -14,9 +14,9 @@
 #include <string>
 
 #include "gpu/devices/inputs.hpp"
+#include "gpu/devices/recorder.hpp"
+#include "gpu/devices/recording.hpp"
 #include "gpu/devices/reference.hpp"
-#include "gpu/recordings/recorder.hpp"
-#include "gpu/recordings/recording.hpp"
 #include "softfloat/lab/recordings.hpp"
 #include "softfloat/matrix_units/alternatives.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "gpu/comparison/bulk.hpp"
+#include "gpu/devices/bulk.hpp"
 #include "softfloat/errors.hpp"
 
 using namespace ulp::gpu;

@@ -32,7 +32,7 @@ void atomicMin(unsigned long long* place, unsigned long long x) {
 
 #undef __launch_bounds__
 #define __launch_bounds__(threads)
-#include "gpu/comparison/bulk.hpp"
+#include "gpu/devices/bulk.hpp"
 #include "gpu/devices/inputs.hpp"
 #include "gpu/devices/reference.hpp"
 #include "tests/gpu/on_cpu/bulk_kernels.inc"

@@ -7,9 +7,9 @@
 #include <sstream>
 #include <string>
 
+#include "gpu/devices/recording.hpp"
 #include "gpu/devices/reference.hpp"
 #include "gpu/kernels/exact_dot.hpp"
-#include "gpu/recordings/recording.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/units.hpp"
 

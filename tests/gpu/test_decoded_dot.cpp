@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "gpu/comparison/bulk.hpp"
+#include "gpu/devices/bulk.hpp"
 #include "gpu/devices/inputs.hpp"
 #include "gpu/devices/reference.hpp"
 #include "gpu/instructions/instruction.hpp"

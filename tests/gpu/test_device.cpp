@@ -5,10 +5,10 @@
 #include <memory>
 #include <string>
 
-#include "gpu/comparison/bulk.hpp"
+#include "gpu/devices/bulk.hpp"
 #include "gpu/devices/inputs.hpp"
+#include "gpu/devices/recorder.hpp"
 #include "gpu/devices/reference.hpp"
-#include "gpu/recordings/recorder.hpp"
 #include "softfloat/errors.hpp"
 
 using namespace ulp::gpu;

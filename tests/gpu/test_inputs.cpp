@@ -4,10 +4,10 @@
 #include <cstdlib>
 #include <string>
 
+#include "gpu/devices/digest.hpp"
 #include "gpu/devices/inputs.hpp"
+#include "gpu/devices/recording.hpp"
 #include "gpu/devices/reference.hpp"
-#include "gpu/recordings/digest.hpp"
-#include "gpu/recordings/recording.hpp"
 
 using namespace ulp::gpu;
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "gpu/comparison/bulk.hpp"
+#include "gpu/devices/bulk.hpp"
 #include "gpu/devices/cuda_check.hpp"
-#include "gpu/recordings/recorder.hpp"
+#include "gpu/devices/recorder.hpp"
 #include "gpu/untried/function_kernels.hpp"
 #include "gpu/untried/functions.hpp"
 #include "softfloat/errors.hpp"

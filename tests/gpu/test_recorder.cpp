@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "gpu/recordings/recorder.hpp"
+#include "gpu/devices/recorder.hpp"
 #include "softfloat/errors.hpp"
 
 using namespace ulp::gpu;

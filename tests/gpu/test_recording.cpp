@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string>
 
-#include "gpu/recordings/recorder.hpp"
+#include "gpu/devices/recorder.hpp"
 #include "softfloat/errors.hpp"
 
 using namespace ulp::gpu;

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "gpu/devices/inputs.hpp"
-#include "gpu/recordings/recorder.hpp"
-#include "gpu/recordings/recording.hpp"
+#include "gpu/devices/recorder.hpp"
+#include "gpu/devices/recording.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/lab/recordings.hpp"
 #include "tests/gpu/outcome.hpp"

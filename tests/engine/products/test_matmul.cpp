@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/products/kernels/ieee_product.hpp"
+#include "engine/kernels/ieee_product.hpp"
 #include "engine/products/matmul.hpp"
 #include "engine/tensor/random.hpp"
 #include "softfloat/float.hpp"

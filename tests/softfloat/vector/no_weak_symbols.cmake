@@ -2,7 +2,7 @@
 # linker could take for the whole program. NM is the program nm, OBJECTS a list of object files.
 #
 # Eigen's units are left out: their weak symbols are in a namespace of each unit's own
-# (engine/products/kernels/eigen_product.ipp).
+# (engine/kernels/eigen_product.ipp).
 list(FILTER OBJECTS INCLUDE REGEX "_avx[0-9]")
 list(FILTER OBJECTS EXCLUDE REGEX "eigen_product")
 if(NOT OBJECTS)

@@ -12,8 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "engine/watching/kernels/exponent_counts.hpp"
-#include "engine/watching/kernels/lanes.hpp"
+#include "engine/kernels/exponent_counts.hpp"
+#include "engine/kernels/lanes.hpp"
 
 namespace ulp {
 namespace {

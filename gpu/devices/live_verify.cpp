@@ -1,4 +1,4 @@
-#include "gpu/comparison/live_verify.hpp"
+#include "gpu/devices/live_verify.hpp"
 
 #include <fmt/format.h>
 

@@ -1,12 +1,12 @@
-#include "gpu/recordings/recording.hpp"
+#include "gpu/devices/recording.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "gpu/devices/digest.hpp"
 #include "gpu/devices/inputs.hpp"
 #include "gpu/devices/reference.hpp"
-#include "gpu/recordings/digest.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp::gpu {

@@ -5,8 +5,8 @@
 
 #include "engine/python/module_parts.hpp"
 #include "engine/python/numpy_arrays.hpp"
+#include "gpu/devices/recording.hpp"
 #include "gpu/devices/reference.hpp"
-#include "gpu/recordings/recording.hpp"
 #include "softfloat/lab/recordings.hpp"
 
 namespace ulp::python {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "gpu/comparison/bulk.hpp"
+#include "gpu/devices/bulk.hpp"
 #include "gpu/devices/cuda_check.hpp"
 #include "gpu/devices/inputs.hpp"
 #include "gpu/devices/reference.hpp"

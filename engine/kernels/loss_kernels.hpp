@@ -12,8 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "engine/watching/kernels/format_losses.hpp"
-#include "engine/watching/kernels/lanes.hpp"
+#include "engine/kernels/format_losses.hpp"
+#include "engine/kernels/lanes.hpp"
 
 namespace ulp {
 namespace {

@@ -1,4 +1,4 @@
-#include "gpu/recordings/recorder.hpp"
+#include "gpu/devices/recorder.hpp"
 
 #include "gpu/devices/inputs.hpp"
 #include "gpu/devices/reference.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "gpu/recordings/recording.hpp"
+#include "gpu/devices/recording.hpp"
 
 namespace ulp::gpu {
 

@@ -1,4 +1,4 @@
-#include "gpu/comparison/bulk.hpp"
+#include "gpu/devices/bulk.hpp"
 
 #include <fmt/format.h>
 

@@ -5,8 +5,8 @@
 #include <sstream>
 
 #include "engine/files/whole_file.hpp"
-#include "gpu/recordings/recorder.hpp"
-#include "gpu/recordings/recording.hpp"
+#include "gpu/devices/recorder.hpp"
+#include "gpu/devices/recording.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/support/read_number.hpp"
 

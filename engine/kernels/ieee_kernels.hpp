@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "engine/products/kernels/ieee_product.hpp"
+#include "engine/kernels/ieee_product.hpp"
 
 namespace ulp {
 namespace {

@@ -3,7 +3,7 @@
 #define EIGEN_DONT_PARALLELIZE
 #include <Eigen/Core>
 
-#include "engine/products/kernels/eigen_product.hpp"
+#include "engine/kernels/eigen_product.hpp"
 
 namespace ulp {
 namespace {
