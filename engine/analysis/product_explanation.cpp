@@ -189,7 +189,7 @@ std::vector<WordOf<Real>> words_of(const MatrixOf<Real>& d) {
 }
 
 struct Tried {
-    ProductWay way;
+    ProductComputation way;
     std::int64_t matches;
     std::size_t number;  // simpler ways come first
 };
@@ -233,9 +233,9 @@ class Search {
     [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(tried_.size()); }
 
     /// The best by the part, simpler ones first.
-    std::vector<ProductWay> best() {
+    std::vector<ProductComputation> best() {
         std::ranges::stable_sort(tried_, [](const Tried& x, const Tried& y) { return x.matches > y.matches; });
-        std::vector<ProductWay> ways;
+        std::vector<ProductComputation> ways;
         for (const Tried& way : tried_) {
             if (ways.size() == computed_whole || (!ways.empty() && way.matches == 0)) break;
             ways.push_back(way.way);
@@ -246,7 +246,8 @@ class Search {
   private:
     void attempt(const NamedModel& unit, LaneOrder walk, ProductOrder order, const Epilogue& epilogue) {
         order.epilogue = epilogue.factors;
-        ProductWay way{unit.name, unit.others, unit.model, walk, order, epilogue.reads_c, unit.model.accumulator};
+        ProductComputation way{unit.name,        unit.others,           unit.model, walk, order,
+                               epilogue.reads_c, unit.model.accumulator};
         MatrixOf<Real> sums;
         try {
             sums = product_of(way, a_, b_, c_ ? &*c_ : nullptr);
@@ -286,11 +287,11 @@ void require_shapes(const BasicProductQuestion<Real>& q) {
 
 /// Ways of the same bits together, in the order in which they come.
 template <class Real>
-std::vector<BasicProductCandidate<Real>> classes_of(const std::vector<ProductWay>& ways,
+std::vector<BasicProductCandidate<Real>> classes_of(const std::vector<ProductComputation>& ways,
                                                     const BasicProductQuestion<Real>& question) {
     std::vector<BasicProductCandidate<Real>> classes;
     std::map<std::vector<WordOf<Real>>, std::size_t> known;
-    for (const ProductWay& way : ways) {
+    for (const ProductComputation& way : ways) {
         if (question.before_each_way) question.before_each_way();
         MatrixOf<Real> d = product_of(way, question.a, question.b, question.c ? &*question.c : nullptr);
         const auto [place, is_new] = known.try_emplace(words_of(d), classes.size());
@@ -315,13 +316,17 @@ MatrixOf<Real> random_matrix(const FloatFormat& format, DataClass data, Index ro
     return matrix;
 }
 
-void multiply(const ProductWay& way, const GemmProblem& problem) { soft_product(way.model, way.order, problem); }
-void multiply(const ProductWay& way, const Fp64Problem& problem) { fp64_product(way.model, way.order, problem); }
+void multiply(const ProductComputation& way, const GemmProblem& problem) {
+    soft_product(way.model, way.order, problem);
+}
+void multiply(const ProductComputation& way, const Fp64Problem& problem) {
+    fp64_product(way.model, way.order, problem);
+}
 
 }  // namespace
 
 template <class Real>
-MatrixOf<Real> product_of(const ProductWay& way, const MatrixOf<Real>& a, const MatrixOf<Real>& b,
+MatrixOf<Real> product_of(const ProductComputation& way, const MatrixOf<Real>& a, const MatrixOf<Real>& b,
                           const MatrixOf<Real>* c) {
     using Owned = MatrixOf<Real>;
     using View = BasicMatrixView<const Real>;
@@ -352,7 +357,7 @@ BasicProductExplanation<Real> explain_product(const BasicProductQuestion<Real>& 
 }
 
 template <class Real>
-SeparatingOperands<Real> separate(const std::vector<ProductWay>& ways, std::int64_t k) {
+SeparatingOperands<Real> separate(const std::vector<ProductComputation>& ways, std::int64_t k) {
     constexpr Index side = 16;
     constexpr std::array data = {DataClass::wide, DataClass::ordinary, DataClass::cancelling, DataClass::subnormal};
     SeparatingOperands<Real> best;
@@ -374,11 +379,11 @@ SeparatingOperands<Real> separate(const std::vector<ProductWay>& ways, std::int6
     return best;
 }
 
-#define ULP_EXPLAIN(Real)                                                                               \
-    template MatrixOf<Real> product_of(const ProductWay&, const MatrixOf<Real>&, const MatrixOf<Real>&, \
-                                       const MatrixOf<Real>*);                                          \
-    template BasicProductExplanation<Real> explain_product(const BasicProductQuestion<Real>&);          \
-    template SeparatingOperands<Real> separate(const std::vector<ProductWay>&, std::int64_t)
+#define ULP_EXPLAIN(Real)                                                                                       \
+    template MatrixOf<Real> product_of(const ProductComputation&, const MatrixOf<Real>&, const MatrixOf<Real>&, \
+                                       const MatrixOf<Real>*);                                                  \
+    template BasicProductExplanation<Real> explain_product(const BasicProductQuestion<Real>&);                  \
+    template SeparatingOperands<Real> separate(const std::vector<ProductComputation>&, std::int64_t)
 ULP_EXPLAIN(float);
 ULP_EXPLAIN(double);
 #undef ULP_EXPLAIN

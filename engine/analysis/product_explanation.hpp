@@ -33,7 +33,7 @@ struct BasicProductQuestion {
 using ProductQuestion = BasicProductQuestion<float>;
 
 /// One way to compute D.
-struct ProductWay {
+struct ProductComputation {
     std::string unit;
     std::vector<std::string> same_units;  // rows of the same model
     TensorCoreModel model;
@@ -43,13 +43,13 @@ struct ProductWay {
     FloatFormat output;  // what the accumulator's value is rounded to, to nearest even
 };
 /// "ascending k, split-k 4"; "none", "C is the first addend", "alpha = 0.5, beta = 2".
-std::string order_text(const ProductWay& way);
-std::string epilogue_text(const ProductWay& way);
+std::string order_text(const ProductComputation& way);
+std::string epilogue_text(const ProductComputation& way);
 
 /// Ways that give the same bits for these operands, the simplest first.
 template <class Real>
 struct BasicProductCandidate {
-    std::vector<ProductWay> ways;
+    std::vector<ProductComputation> ways;
     std::int64_t matches = 0;  // elements of D with the same bits; NaNs count as equal
     MatrixOf<Real> d;          // what the ways give
 };
@@ -82,7 +82,7 @@ std::string explanation_json(const BasicProductQuestion<Real>& question,
 
 /// The product one way.
 template <class Real>
-MatrixOf<Real> product_of(const ProductWay& way, const MatrixOf<Real>& a, const MatrixOf<Real>& b,
+MatrixOf<Real> product_of(const ProductComputation& way, const MatrixOf<Real>& a, const MatrixOf<Real>& b,
                           const MatrixOf<Real>* c);
 
 /// Operands, m x k and k x n, for which as many of the ways as 100 tries find give different bits.
@@ -92,7 +92,7 @@ struct SeparatingOperands {
     std::vector<std::vector<std::size_t>> groups;  // of ways that these operands do not tell apart
 };
 template <class Real>
-SeparatingOperands<Real> separate(const std::vector<ProductWay>& ways, std::int64_t k);
+SeparatingOperands<Real> separate(const std::vector<ProductComputation>& ways, std::int64_t k);
 
 // Bits of the numbers of a product, as its explanation compares them.
 

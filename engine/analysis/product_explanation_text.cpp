@@ -10,7 +10,7 @@
 
 namespace ulp {
 
-std::string order_text(const ProductWay& way) {
+std::string order_text(const ProductComputation& way) {
     constexpr std::array walks = {"", "descending k; ", "even k first; "};  // in the order of LaneOrder
     const std::string order = name_of(way.order);
     const std::string walk = walks.at(static_cast<std::size_t>(way.walk));
@@ -21,7 +21,7 @@ std::string order_text(const ProductWay& way) {
     return rest.empty() ? walk.substr(0, walk.size() - 2) : walk + (rest.starts_with(", ") ? rest.substr(2) : rest);
 }
 
-std::string epilogue_text(const ProductWay& way) {
+std::string epilogue_text(const ProductComputation& way) {
     if (way.order.epilogue)
         return fmt::format("alpha = {}, beta = {}", way.order.epilogue->alpha, way.order.epilogue->beta);
     return way.reads_c ? "C is the first addend" : "none";
@@ -32,7 +32,7 @@ namespace {
 constexpr std::size_t candidates_shown = 8;
 constexpr std::size_t elements_shown = 5;
 
-std::string text_of(const ProductWay& way) {
+std::string text_of(const ProductComputation& way) {
     std::string text = fmt::format("{}, {}", way.unit, order_text(way));
     if (way.reads_c || way.order.epilogue) text += ", " + epilogue_text(way);
     if (way.output != way.model.accumulator) text += fmt::format(", stored in {}", name_of(way.output));
@@ -49,7 +49,7 @@ std::vector<Index> differing(const BasicProductCandidate<Real>& x, const BasicPr
     return places;
 }
 
-nlohmann::ordered_json json_of(const ProductWay& way) {
+nlohmann::ordered_json json_of(const ProductComputation& way) {
     return {{"unit", way.unit},
             {"order", order_text(way)},
             {"epilogue", epilogue_text(way)},
@@ -65,7 +65,7 @@ std::string explanation_text(const BasicProductQuestion<Real>& q, const BasicPro
     const auto& candidates = explanation.candidates;
     for (std::size_t i = 0; i < std::min(candidates.size(), candidates_shown); ++i) {
         text += fmt::format("{} of {} elements\n", candidates[i].matches, explanation.of);
-        for (const ProductWay& way : candidates[i].ways) {
+        for (const ProductComputation& way : candidates[i].ways) {
             text += fmt::format("  {}{}\n", &way == &candidates[i].ways.front() ? "" : "or ", text_of(way));
             if (!way.same_units.empty()) {
                 text += fmt::format("     (the same model: {})\n", fmt::join(way.same_units, ", "));
@@ -98,7 +98,7 @@ std::string explanation_json(const BasicProductQuestion<Real>& q, const BasicPro
         row["matches"] = candidates[i].matches;
         row["of"] = explanation.of;
         row["ties"] = Json::array();
-        for (const ProductWay& way : candidates[i].ways) {
+        for (const ProductComputation& way : candidates[i].ways) {
             if (&way != &candidates[i].ways.front()) row["ties"].push_back(json_of(way));
             for (const std::string& unit : way.same_units) {
                 row["ties"].push_back(json_of(way));

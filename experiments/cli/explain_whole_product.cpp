@@ -57,7 +57,7 @@ void save(const std::string& path, const FloatFormat&, const MatrixOf<double>& m
 template <class Real>
 void write_separating_operands(const ExplainOptions& options, const BasicProductQuestion<Real>& question,
                                const BasicProductExplanation<Real>& explanation) {
-    const std::vector<ProductWay>& ways = explanation.candidates.front().ways;
+    const std::vector<ProductComputation>& ways = explanation.candidates.front().ways;
     if (ways.size() < 2) {
         fmt::print(stderr, "ulplab: one way alone explains D best; there is nothing to tell apart\n");
         return;

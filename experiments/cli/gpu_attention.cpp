@@ -19,7 +19,7 @@ namespace ulp {
 
 namespace {
 
-struct AttentionOptions {
+struct AttentionRunOptions {
     std::string device = "cuda";
     std::string format = "fp16";
     std::vector<std::int64_t> lengths = {16, 64, 128, 256, 512, 1024};
@@ -44,7 +44,7 @@ struct AttentionInputs {
     std::vector<float> q, k, v;
     gpu::AttentionProblem problem;
 
-    AttentionInputs(const AttentionOptions& options, const FloatFormat& format, std::int64_t length)
+    AttentionInputs(const AttentionRunOptions& options, const FloatFormat& format, std::int64_t length)
         : q(normal_numbers(format, length * options.head, options.seed, "q")),
           k(normal_numbers(format, length * options.head, options.seed, "k")),
           v(normal_numbers(format, length * options.head, options.seed, "v")) {
@@ -74,7 +74,7 @@ std::vector<Setting> settings_of_attention() {
             text_setting("mask", "causal: of the keys after each query", "none", {"none", "causal"})};
 }
 
-ExitCode attention(AttentionOptions options) {
+ExitCode attention(AttentionRunOptions options) {
     Settings settings(settings_of_attention(), RunSize::quick);
     for (const std::string& setting : options.settings) settings.set(setting);
     options.head = settings.integer("head");
@@ -117,7 +117,7 @@ ExitCode attention(AttentionOptions options) {
 }  // namespace
 
 Action declare_gpu_attention(OptionParser& app) {
-    const auto options = std::make_shared<AttentionOptions>();
+    const auto options = std::make_shared<AttentionRunOptions>();
     add_device_option(app, options->device);
     app.add_option("--format", options->format, "number format of Q, K, V and the weights: fp16 or bf16")
         .one_of({"fp16", "bf16"});

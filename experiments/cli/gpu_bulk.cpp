@@ -130,15 +130,15 @@ struct GpuExperimentsOptions {
 };
 
 /// An experiment's products that the card was asked for as well.
-struct Compared {
+struct ComparedExperiment {
     std::string lines;  // of the file
     std::int64_t products = 0;
     std::string difference;  // the first; empty: none
 };
 
-Compared compare_with_card(const Experiment& experiment, RunSize size,
-                           const std::shared_ptr<const gpu::Executor>& device) {
-    Compared compared;
+ComparedExperiment compare_with_card(const Experiment& experiment, RunSize size,
+                                     const std::shared_ptr<const gpu::Executor>& device) {
+    ComparedExperiment compared;
     gpu::CardProducts card(device);
     ProductLedger ledger;
     try {
@@ -165,7 +165,7 @@ ExitCode run_gpu_experiments(const GpuExperimentsOptions& options) {
     std::int64_t products = 0;
     for (const Experiment* experiment : chosen) {
         const auto start = std::chrono::steady_clock::now();
-        const Compared compared =
+        const ComparedExperiment compared =
             compare_with_card(*experiment, options.smoke ? RunSize::smoke : RunSize::quick, device);
         const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
         fmt::print("{:<20} {:>8} products compared, {}, {:.1f} s\n", experiment->name, compared.products,

@@ -148,7 +148,7 @@ struct FmaOptions {
     double seconds = 1e9;
 };
 
-constexpr std::string_view columns = "first_pair,pairs,digest,differ,first_differing";
+constexpr std::string_view fma_columns = "first_pair,pairs,digest,differ,first_differing";
 
 /// What a file of an earlier run holds: the pair after its last range, and what differed until then.
 struct Progress {
@@ -172,7 +172,7 @@ std::vector<std::uint64_t> numbers_of(const std::string& line) {
 }
 
 Progress progress_of(const FmaOptions& options, const gpu::DeviceInfo& info) {
-    Progress progress{provenance(info) + std::string(columns) + "\n", options.first, 0, 0};
+    Progress progress{provenance(info) + std::string(fma_columns) + "\n", options.first, 0, 0};
     if (options.out.empty() || !std::filesystem::exists(options.out)) return progress;
     const std::string known = read_whole_file(options.out);
     const std::string start =
@@ -185,7 +185,7 @@ Progress progress_of(const FmaOptions& options, const gpu::DeviceInfo& info) {
     int number = 0;
     for (std::string line; std::getline(text, line);) {
         ++number;
-        if (line.starts_with("#") || line == columns) continue;
+        if (line.starts_with("#") || line == fma_columns) continue;
         const auto cells = numbers_of(line);
         if (cells.size() != 5 || cells[0] != progress.next || cells[1] == 0) {
             throw DataError(

@@ -61,7 +61,7 @@ ProductQuestion question_of(const Matrix& d, bool with_c = false) {
 bool found(const ProductExplanation& explanation, const std::string& unit, const std::string& order,
            const std::string& epilogue = "none", const FloatFormat& output = formats::fp32) {
     if (explanation.candidates.empty() || explanation.candidates.front().matches != explanation.of) return false;
-    return std::ranges::any_of(explanation.candidates.front().ways, [&](const ProductWay& way) {
+    return std::ranges::any_of(explanation.candidates.front().ways, [&](const ProductComputation& way) {
         const bool same_unit = way.unit == unit || std::ranges::count(way.same_units, unit) > 0;
         return same_unit && order_text(way) == order && epilogue_text(way) == epilogue && way.output == output;
     });
@@ -137,7 +137,7 @@ TEST_CASE("fp64 products are explained as others are, and loops of fused and of 
     const auto is = [&](const auto& explanation, const std::string& unit, const std::string& order,
                         const std::string& epilogue = "none", const FloatFormat& output = formats::fp64) {
         const auto& best = explanation.candidates.front();
-        return best.matches == explanation.of && std::ranges::any_of(best.ways, [&](const ProductWay& way) {
+        return best.matches == explanation.of && std::ranges::any_of(best.ways, [&](const ProductComputation& way) {
                    return way.unit == unit && order_text(way) == order && epilogue_text(way) == epilogue &&
                           way.output == output;
                });
@@ -188,7 +188,7 @@ TEST_CASE("what no way gives is said to be unexplained, and one wrong element is
 
 TEST_CASE("ways that tie on given operands are told apart by others, except those of one model") {
     const TensorCoreModel& model = unit_model<TensorCoreModel>(hopper);
-    const std::vector<ProductWay> ways = {
+    const std::vector<ProductComputation> ways = {
         {hopper, {}, model, LaneOrder::ascending, {}, false, formats::fp32},
         {hopper, {}, model, LaneOrder::ascending, {.split_k = 2}, false, formats::fp32},
         {"twin", {}, model, LaneOrder::ascending, {}, false, formats::fp32}};
