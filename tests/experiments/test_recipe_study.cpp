@@ -151,7 +151,8 @@ TEST_CASE("no recipe is another one under another name") {
     const std::vector<QuantizedRecipe>& rows = quantized_recipes();
     for (std::size_t i = 0; i < rows.size(); ++i) {
         for (std::size_t j = i + 1; j < rows.size(); ++j) {
-            CAPTURE(rows[i].name, rows[j].name);
+            CAPTURE(rows[i].name);
+            CAPTURE(rows[j].name);
             CHECK_FALSE(same(identity_of(recipe_by_name(rows[i].name)), identity_of(recipe_by_name(rows[j].name))));
         }
     }

@@ -32,7 +32,7 @@ class TemporaryFolder {
 };
 
 /// The architecture that has it: Hopper, but for what only RTX Blackwell has.
-int architecture_of(const std::string& instruction) {
+int architecture_in(const std::string& instruction) {
     const Availability availability = instruction_by_name(instruction).availability;
     return availability.on(90) ? 90 : availability.minimum;
 }
@@ -43,7 +43,7 @@ Recording software_recording(const std::string& instruction, int architecture) {
 }
 
 Recording software_recording(const std::string& instruction) {
-    return software_recording(instruction, architecture_of(instruction));
+    return software_recording(instruction, architecture_in(instruction));
 }
 
 std::string text_of(const std::filesystem::path& path) {
@@ -79,7 +79,7 @@ TEST_CASE("a recording reads back as it was written, for every kind of instructi
         write_recording(path, made);
         const Recording read = read_recording_file(path);
         CHECK_FALSE(read.device.hardware);
-        const int architecture = architecture_of(name);
+        const int architecture = architecture_in(name);
         CHECK(read.device.name == "software model of sm_" + std::to_string(architecture));
         CHECK(read.device.architecture == architecture);
         CHECK(read.date == "2026-01-02");
