@@ -19,7 +19,7 @@ file(RELATIVE_PATH ULPLAB_PC_UP /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefi
 
 # Not for users: the kernels, and what only they need. Their declarations have hidden visibility.
 set(ULPLAB_PRIVATE_HEADERS
-  "/(kernels|gemm_kernels)/|/array/(make_plan|stages)\\.hpp$|/vector/(float_mode|two_sum|vec_)[a-z0-9_]*\\.hpp$|^gpu/(devices/cuda_launch|library/cublas_lt)\\.hpp$|^engine/(products/unit_fields\\.hpp$|python/)")
+  "/(kernels|gemm_kernels)/|/array/(make_plan|stages)\\.hpp$|/vector/(float_mode|two_sum|vec_)[a-z0-9_]*\\.hpp$|^gpu/(devices/cuda_check|library/cublas_lt)\\.hpp$|^engine/(products/unit_fields\\.hpp$|python/)")
 
 # ulplab_shared_library(NAME): the shared library ulplab_NAME_shared, from the objects of the static one. It exports the
 # public names of namespace ulp alone (cmake/exports.map).

@@ -261,7 +261,7 @@ ExitCode NetRun::interrupted(int signal) {
         fmt::print(stderr, "ulplab: interrupted after {} of {} steps, which are lost; --checkpoint FILE keeps them\n",
                    steps, options_.steps);
     } else {
-        fmt::print(stderr, "ulplab: interrupted after {} of {} steps, saved in {}; to go on:\n    {}\n", steps,
+        fmt::print(stderr, "ulplab: interrupted after {} of {} steps, saved in {}; to resume:\n    {}\n", steps,
                    options_.steps, options_.checkpoint, command_line());
     }
     return signal == SIGINT ? ExitCode::interrupted : ExitCode::terminated;

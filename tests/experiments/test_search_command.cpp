@@ -144,7 +144,7 @@ TEST_CASE("search scale gives the same after an interruption, with shards, and w
     while (!std::filesystem::exists(printed) || trained_in(read_file(printed)) < 3) usleep(2000);
     kill(child, SIGINT);
     const int code = exit_code_of(child);
-    if (code == 130) CHECK(read_file(printed).find("to go on:") != std::string::npos);
+    if (code == 130) CHECK(read_file(printed).find("to resume:") != std::string::npos);
     const Finished resumed = run_program(search_command("scale", folder.net(), folder / "cut", more));
     CHECK((trained_in(resumed.output) > 0) == (code != 0));
     CHECK(result_of(resumed.output) == result_of(whole.output));

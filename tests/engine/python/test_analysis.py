@@ -44,7 +44,7 @@ def test_fp64_arrays_are_bounded_and_explained_as_the_command_line_does(program,
     d = ulplab.matmul(a, b, c, unit=unit, order={"split_k": 2})
     for name, array in (("a", a), ("b", b), ("c", c), ("d", d)):
         numpy.save(tmp_path / f"{name}.npy", array)
-    files = [f(tmp_path) for name in "abcd" for f in (lambda _, n=name: f"--{n}-file", lambda p, n=name: p / f"{n}.npy")]
+    files = [f(tmp_path) for name in "abcd" for f in (lambda _, n=name: f"--{n}", lambda p, n=name: p / f"{n}.npy")]
     text = program("bound", "--unit", unit, *files, "--order", "split=2", "--json", "--out", tmp_path / "bounds.npy")
     found = ulplab.bound(unit, a, b, c, d=d, order={"split_k": 2})
     assert json.loads(text).items() <= found.__dict__.items() and found.violations == 0

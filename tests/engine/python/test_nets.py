@@ -17,7 +17,8 @@ def test_trainings_are_those_of_the_command_line(program):
     for net, options in (("mlp", {"recipe": "bf16", "optimizer": "adam", "learning_rate": 0.01}),
                          ("transformer", {"recipe": "te_delayed", "unit": "h100", "scaler": "apex", "batch": 4})):
         given = {"steps": 3, "seed": 5, "images": 64, **options}
-        words = [f"--{name.replace('_', '-')}={value}".replace("--unit=", "--unit=soft:") for name, value in given.items()]
+        spelt = {"unit": "--unit=soft:", "scaler": "--loss-scale="}
+        words = [spelt.get(name, f"--{name.replace('_', '-')}=") + str(value) for name, value in given.items()]
         printed = program("train", "--net", net, *words)
         found = ulplab.train(net, **given)
         assert re.search("trace ([0-9a-f]{64})", printed)[1] == found.trace_digest

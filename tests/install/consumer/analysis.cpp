@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
     const std::string steps = ulp::explain_dot(model, {.a = ones, .b = ones});
 
     ulp::BoundQuestion question{.model = model};
-    ulp::settle_level(question, row.key, false);
+    ulp::settle_level(question, row.key(), false);
     const ulp::BoundAnswer bound = ulp::bound_of_sizes(question, {.k = 16, .max_a = 1.0, .max_b = 1.0});
 
     const std::vector<float> gradients{0x1p-30F, 0x1p-26F, 0.0F, 1.0F};
@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
     const ulp::Inspection inspection =
         ulp::inspect_tensors({.files = {argv[1]}, .formats = {"fp16"}, .target = "fp16"});
     const std::vector<ulp::TensorFinding> findings = ulp::findings_of(inspection, 0);
-    std::cout << (steps.find("->") == std::string::npos ? "" : "explained") << ' ' << bound.k << ' '
+    std::cout << (steps.find("result") == std::string::npos ? "" : "explained") << ' ' << bound.k << ' '
               << fp16.codes.back() << ' ' << ulp::recommended_scale(inspection, 0).value_or(0) << ' ' << findings.size()
               << '\n';
 }
