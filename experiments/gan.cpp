@@ -11,6 +11,7 @@
 #include "engine/tensor/random.hpp"
 #include "engine/training/images.hpp"
 #include "experiments/framework/sources.hpp"
+#include "experiments/shared/colour_sheet.hpp"
 #include "experiments/training/comparison.hpp"
 
 namespace ulp::gan_experiment {
