@@ -266,7 +266,7 @@ void print_unreproduced(std::span<const Claim> claims) {
         if (claim.verdict != Verdict::reproduced && claim.verdict != Verdict::quoted) others.push_back(claim);
     }
     const auto failed = [](const Claim& claim) { return claim.verdict == Verdict::failed; };
-    std::ranges::stable_partition(others, failed);  // what failed is always among the lines
+    std::stable_partition(others.begin(), others.end(), failed);  // what failed is always among the lines
     constexpr std::size_t most = 10;
     for (const Claim& claim : std::span(others).first(std::min(most, others.size()))) {
         const bool as_expected = claim.measured == claim.expected;
