@@ -192,7 +192,7 @@ void run(const RunContext& context, Result& result) {
     const double share = static_cast<double>(lost.none) / static_cast<double>(std::max<std::int64_t>(lost.updates, 1));
     result.measured("updates_lost", place,
                     "Without an accumulator most updates are less than half a step of a device and are lost: swamping, "
-                    "with a step in the place of the unit in the last place.",
+                    "with a step instead of the unit in the last place.",
                     above(0.5, share, {"updates lost", "% of the updates", 100, 2}));
 
     Figure bars{"ways", "A net in analog devices: four ways to update",

@@ -368,7 +368,8 @@ void run(const RunContext& context, Result& result) {
                  "bf16 without scaling and fp16 with scale 128 tell the next sentence as fp32 does.");
     result.figure(
         figure_of_losses(comparison, 5, "loss", "Small BERT: masked words and next sentence, training loss", false));
-    result.figure(figure_of_seeds(comparison, next_right, next, "next", "Small BERT: next sentence told right"));
+    result.figure(
+        figure_of_seeds(comparison, next_right, next, "next", "Small BERT: next sentence classified correctly"));
 }
 
 }  // namespace

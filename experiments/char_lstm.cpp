@@ -9,6 +9,7 @@
 #include "engine/tensor/random.hpp"
 #include "engine/tensor/step_functions.hpp"
 #include "experiments/framework/sources.hpp"
+#include "experiments/framework/values.hpp"
 #include "experiments/shared/utf8.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/tasks.hpp"
@@ -107,8 +108,7 @@ double largest_weight_of(const Model& model) {
     double largest = 0;
     for (const Parameter& parameter : model.parameters()) {
         if (!parameter.name.starts_with("cell")) continue;
-        for (const float w : parameter.updated().values())
-            largest = std::max(largest, std::fabs(static_cast<double>(w)));
+        for (const float w : parameter.updated().values()) largest = larger(largest, std::fabs(static_cast<double>(w)));
     }
     return largest;
 }

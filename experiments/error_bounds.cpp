@@ -8,6 +8,7 @@
 #include "engine/tensor/random.hpp"
 #include "experiments/framework/control.hpp"
 #include "experiments/framework/sources.hpp"
+#include "experiments/framework/values.hpp"
 #include "experiments/shared/matrix_units.hpp"
 #include "softfloat/matrix_units/bound_operands.hpp"
 #include "softfloat/matrix_units/bounds.hpp"
@@ -108,7 +109,7 @@ struct Point {
     }
     [[nodiscard]] double largest_error() const {
         double largest = 0;
-        for (const Judged& p : products) largest = std::max(largest, std::abs(p.error) / p.magnitude);
+        for (const Judged& p : products) largest = larger(largest, std::abs(p.error) / p.magnitude);
         return largest;
     }
     /// Share of these correct products that a test with |D - exact| <= atol + rtol |exact| refuses.
@@ -222,7 +223,7 @@ void claim_bounds(const RunContext& context, const Study& study, const Doubt& do
             if (k > 4096) break;
             const Judged judged = worst_case(pattern, k, context, doubt);
             count(judged);
-            least = std::min(least, std::abs(judged.error) / judged.bound);
+            least = smaller(least, std::abs(judged.error) / judged.bound);
         }
     }
     result.measured("inside", derivation, "No product leaves the bounds of its unit, those chosen for it included.",
@@ -234,7 +235,7 @@ void claim_bounds(const RunContext& context, const Study& study, const Doubt& do
                     at_least(0.998, least, share));
     double climbs = 1;
     for (const Unit& unit : units) {
-        if (unit.truncates) climbs = std::min(climbs, climbed(unit, context.settings.integer("climb"), context, doubt));
+        if (unit.truncates) climbs = smaller(climbs, climbed(unit, context.settings.integer("climb"), context, doubt));
     }
     result.measured("climbed", derivation,
                     "A search that changes random operands step by step finds half of each bound of NVIDIA's units at "

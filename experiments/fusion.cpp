@@ -10,6 +10,7 @@
 #include "engine/tensor/rounder.hpp"
 #include "experiments/framework/control.hpp"
 #include "experiments/framework/sources.hpp"
+#include "experiments/framework/values.hpp"
 #include "softfloat/functions/cr.hpp"
 
 namespace ulp::fusion_experiment {
@@ -94,11 +95,11 @@ Comparison compare(const Chain& chain, const FloatFormat& format, double (*store
 class Found {
   public:
     void add(std::size_t chain, const Comparison& c) {
-        if (chain == 0) single_ = std::max(single_, c.different);
+        if (chain == 0) single_ = larger(single_, c.different);
         if (chain > 0) different_.push_back(c.different);
-        fused_ = std::max(fused_, c.error_fused);
+        fused_ = larger(fused_, c.error_fused);
         if (c.error_unfused > unfused_) worst_ = chains[chain].name;
-        unfused_ = std::max(unfused_, c.error_unfused);
+        unfused_ = larger(unfused_, c.error_unfused);
     }
     [[nodiscard]] std::string shares_text() const {
         const auto [least, most] = std::ranges::minmax(different_);

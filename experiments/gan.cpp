@@ -11,6 +11,7 @@
 #include "engine/tensor/random.hpp"
 #include "engine/training/images.hpp"
 #include "experiments/framework/sources.hpp"
+#include "experiments/framework/values.hpp"
 #include "experiments/shared/colour_sheet.hpp"
 #include "experiments/training/comparison.hpp"
 
@@ -224,7 +225,7 @@ void claim_scales(const std::vector<Learned>& mixed, Result& result) {
         double moved = 0;
         for (const Trace* trace : {&run.generator, &run.critic}) {
             for (std::size_t s = 1; s < stages; ++s) {
-                moved = std::max(moved, std::fabs(level(trace->scales, s) - level(trace->scales, s - 1)));
+                moved = larger(moved, std::fabs(level(trace->scales, s) - level(trace->scales, s - 1)));
             }
         }
         adapt += moved >= 0.5 ? 1 : 0;

@@ -9,6 +9,7 @@
 #include "engine/products/decorators.hpp"
 #include "experiments/framework/long_work.hpp"
 #include "experiments/framework/sources.hpp"
+#include "experiments/framework/values.hpp"
 #include "experiments/shared/product_errors.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/tasks.hpp"
@@ -190,8 +191,8 @@ void claim_drift(const Study& study, Result& result) {
         double least = study.races[0].distances[i].back();
         double most = least;
         for (const Race& race : study.races) {
-            least = std::min(least, race.distances[i].back());
-            most = std::max(most, race.distances[i].back());
+            least = smaller(least, race.distances[i].back());
+            most = larger(most, race.distances[i].back());
         }
         const Quantity apart{"distance", "", 1, 5};
         result.measured("drift_" + study.units[i].name,

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "experiments/framework/sources.hpp"
+#include "experiments/framework/values.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/gradient_ranges.hpp"
 #include "experiments/training/tasks.hpp"
@@ -93,10 +94,11 @@ bool overflowed(const Runs& runs) {
 
 void claim_ends(const Study& study, Result& result) {
     const double ruined = study.arms.spread(arm_fp32).least - 0.05;
-    result.measured("too_small", cite(sources::volta_talk, "Too small a factor doesn't retain enough small values"),
-                    "Unscaled, this net loses so many gradients that its best seed falls more than 5 points below "
-                    "fp32's worst.",
-                    below(ruined, study.arms.spread(arm_constant).largest, accuracy_text));
+    result.measured(
+        "too_small", cite(sources::volta_talk, "Too small a factor doesn't retain enough small values"),
+        "Unscaled, this net loses so large a share of its gradients that its best seed falls more than 5 points below "
+        "fp32's worst.",
+        below(ruined, study.arms.spread(arm_constant).largest, accuracy_text));
     const std::size_t last = study.exponents.size() - 1;
     std::int64_t infinite = 0;
     for (const Learned& run : study.constant(last)) infinite += run.kept<GradientRanges>().infinite;
@@ -135,10 +137,10 @@ void claim_prediction(const Study& study, const ScalePrediction& prediction, Res
         const bool clean = !overflowed(study.constant(i));
         if (clean) last_clean = n;
         if (n <= last) last_predicted = n;
-        if (n >= first && n <= last) worst = std::max(worst, study.loss_of_accuracy(i));
+        if (n >= first && n <= last) worst = larger(worst, study.loss_of_accuracy(i));
         const double lost = prediction.gradients.lost_share(n);
         if (clean && lost <= 0.03) {
-            error = std::max(error, std::fabs(measured_lost(study.constant(i), prediction.gradients) - lost));
+            error = larger(error, std::fabs(measured_lost(study.constant(i), prediction.gradients) - lost));
         }
     }
     result.measured("predicted_overflow", algorithm,
@@ -217,11 +219,11 @@ void figure_accuracy(const Study& study, const ScalePrediction& prediction, Resu
                     .to = study.exponents.back() + 0.7,
                     .step = 4.0},
                    percent_axis("accuracy")};
-    figure.looks = {{.colour = black, .width = 1.5, .dash = 2, .title = "fp32, least and largest"},
+    figure.looks = {{.colour = black, .width = 1.5, .dash = 2, .title = "fp32, minimum and maximum"},
                     {.colour = black, .width = 1.5, .dash = 2, .title = ""},
                     {.mark = Mark::none},
                     {.mark = Mark::linespoints, .colour = 1, .size = 1.3, .title = "fp16, constant scale"},
-                    {.mark = Mark::points, .colour = 1, .point = 2, .size = 0.7, .title = "its least and largest"},
+                    {.mark = Mark::points, .colour = 1, .point = 2, .size = 0.7, .title = "its minimum and maximum"},
                     {.mark = Mark::points, .colour = 1, .point = 2, .size = 0.7, .title = ""},
                     {.colour = 3, .width = 5, .title = "fp16, moving scale"}};
     figure.guides = {{.left = first - 0.5, .right = last + 0.5, .strength = 0.13, .colour = 3}};
@@ -234,7 +236,7 @@ void figure_lost(const Study& study, const ScalePrediction& prediction, Result& 
         "lost", "Gradients lost at each loss scale: predicted and measured",
         "Share of the gradients that are not zero in fp32. Line: from the exponents of the fp32 runs. Points: "
         "counted in the fp16 runs, where no gradient is infinite.",
-        "The histogram of an fp32 run, moved by n places, foretells what a scale of 2^n loses; what else is lost in "
+        "The histogram of an fp32 run, moved by n places, predicts what a scale of 2^n loses; what else is lost in "
         "the layers before a lost gradient it does not know. Predicted and counted:",
         study.arms.evidence};
     Series measured{"measured"};
@@ -249,7 +251,7 @@ void figure_lost(const Study& study, const ScalePrediction& prediction, Result& 
             figure.meaning +=
                 fmt::format(" 2^{} {:.1f} % and {:.1f} %,", n, 100 * prediction.gradients.lost_share(n), 100 * lost);
         } else {
-            near = std::max(near, off);
+            near = larger(near, off);
         }
     }
     figure.meaning.back() = ';';

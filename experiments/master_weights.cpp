@@ -219,11 +219,12 @@ void claim_controls(const Study& study, Result& result) {
                      large),
          fp16_nearest},
         result);
-    claim_parity(study, study.ordinary(),
-                 {"some_nets_need_none",
-                  cite(sources::volta_talk, "FP16 mantissa is sufficient for some networks, some require FP32"),
-                  "A net with PyTorch's small first weights trains with fp16 updates, without masters.", fp16_nearest},
-                 result);
+    claim_parity(
+        study, study.ordinary(),
+        {"some_nets_need_none",
+         cite(sources::volta_talk, "FP16 mantissa is sufficient for some networks, some require FP32"),
+         "A net with PyTorch's small initial weights trains with fp16 updates, without masters.", fp16_nearest},
+        result);
 }
 
 /// How many of the 128 significands of bf16 change when they are multiplied by 0.999 and rounded back.
@@ -254,7 +255,7 @@ void draw_by_panel(Figure& figure) {
         const auto colour = static_cast<int>(i < 7 ? i - 2 : i - 6);
         figure.looks.push_back(i < 2    ? Look{.colour = pale,
                                                .width = 1.5,
-                                               .title = i == 0 ? "fp32, least and largest" : "",
+                                               .title = i == 0 ? "fp32, minimum and maximum" : "",
                                                .panel = every_panel}
                                : i == 2 ? Look{.colour = black, .width = 4, .panel = every_panel}
                                         : Look{.mark = Mark::linespoints,
@@ -340,7 +341,7 @@ void figure_loss(const Study& study, int exponent, Result& result) {
 /// Both nets side by side: 0 the ordinary one, 1 the one of signs.
 void figure_ablation(const Study& study, int exponent, Result& result) {
     Figure figure{"ablation", "Two nets, ten ways to update",
-                  fmt::format("Median of {}; lines: minimum to maximum. Left bars: small first weights, "
+                  fmt::format("Median of {}; lines: minimum to maximum. Left bars: small initial weights, "
                               "rate 2⁻⁸. Right bars: weights of size 1, rate {}.",
                               counted(study.runs.runs.front().size(), "seed"), power_of_two_text(exponent)),
                   "", study.runs.evidence};
@@ -358,9 +359,9 @@ void figure_ablation(const Study& study, int exponent, Result& result) {
         }
         return names.empty() ? std::string("none") : fmt::format("{}", fmt::join(names, ", "));
     };
-    figure.meaning =
-        fmt::format("Medians more than 5 points below fp32's with small first weights: {}; with weights of size 1: {}.",
-                    worse(study.ordinary()), worse(exponent));
+    figure.meaning = fmt::format(
+        "Medians more than 5 points below fp32's with small initial weights: {}; with weights of size 1: {}.",
+        worse(study.ordinary()), worse(exponent));
     const auto percent = [&](std::size_t v) { return 100 * study.accuracy(exponent, v).middle; };
     figure.headline = fmt::format(
         "Weights of size 1, small updates: fp16 weights read {:.0f} % of the digits, fp16 with "
@@ -368,7 +369,7 @@ void figure_ablation(const Study& study, int exponent, Result& result) {
         percent(fp16_nearest), percent(fp16_masters), percent(reference));
     figure.plot = "pairs";
     figure.axes.y = percent_axis("accuracy");
-    figure.variables = {{"first_bars", "small first weights"}, {"second_bars", "weights of size 1"}};
+    figure.variables = {{"first_bars", "small initial weights"}, {"second_bars", "weights of size 1"}};
     result.figure(std::move(figure));
 }
 

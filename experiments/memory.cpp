@@ -10,6 +10,7 @@
 #include "engine/nets/nets.hpp"
 #include "experiments/framework/experiment.hpp"
 #include "experiments/framework/sources.hpp"
+#include "experiments/framework/values.hpp"
 #include "experiments/training/arithmetics.hpp"
 
 namespace ulp::memory_experiment {
@@ -320,7 +321,7 @@ void gains(const RunContext& context, Result& result) {
     const double of_bert = bert.points.back().y;
     double off = 0;
     for (const Series* net : {&unet, &bert}) {
-        for (const Point& p : net->points) off = std::max(off, std::fabs(p.y - gain_of_mixed_precision(p.x)));
+        for (const Point& p : net->points) off = larger(off, std::fabs(p.y - gain_of_mixed_precision(p.x)));
     }
     figure.meaning += fmt::format(
         " With the largest batch the U-Net has {:.1f} activations for each parameter, BERT {:.1f}. No mark is farther "

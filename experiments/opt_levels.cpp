@@ -7,6 +7,7 @@
 #include "engine/tensor/random.hpp"
 #include "engine/training/images.hpp"
 #include "experiments/framework/sources.hpp"
+#include "experiments/framework/values.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/tasks.hpp"
 
@@ -167,7 +168,7 @@ void classify(const RunContext& context, Result& result) {
         const double from = 0.4 + 0.15 * static_cast<double>(i);
         nets.push_back(compare(context, result, arithmetics_of(context), training, settings.integer("seeds"),
                                {from, from + 0.15}));
-        worst = std::min(worst, nets.back().mean(0, test_accuracy));
+        worst = smaller(worst, nets.back().mean(0, test_accuracy));
         // Less than the chance that another seed brings, more than any difference that the sources publish.
         const Margin margin{0.01, "one test image of a hundred", Margin::Side::not_below};
         for (std::size_t level = 1; level <= 2; ++level) {

@@ -10,6 +10,7 @@
 #include "engine/tensor/random.hpp"
 #include "engine/training/images.hpp"
 #include "experiments/framework/sources.hpp"
+#include "experiments/framework/values.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/tasks.hpp"
 
@@ -201,7 +202,7 @@ void claim_training(const Study& study, Result& result) {
     const std::string slides = cite(sources::round_table, "Sophia optimizer");
     double worst = 1;
     for (std::size_t m = 0; m < methods.size(); ++m) {
-        worst = std::min(worst, study.accuracy(m, 0).least);
+        worst = smaller(worst, study.accuracy(m, 0).least);
         for (std::size_t w = 1; w < study.ways.size(); ++w) {
             result.measured(fmt::format("{}_{}", methods[m].name, study.ways[w].name), m == sophia ? slides : talk,
                             fmt::format("{} with {} weights and fp32 masters reaches fp32's accuracy.", methods[m].name,

@@ -333,7 +333,7 @@ void claim_dispatch(Result& result) {
 
 void figure_padding(const Gpu& gpu, Result& result) {
     Figure figure{
-        "padding", "A width that is no multiple of 8 costs more than the padding",
+        "padding", "A width that is not a multiple of 8 costs more than the padding",
         "Least time of a 512 x n x 1024 product on a V100, relative to n = 1024 on Tensor Cores: n as it is, and "
         "n padded to the next multiple of 8.",
         "", ""};

@@ -10,6 +10,7 @@
 #include "engine/recipes/loss_scale.hpp"
 #include "engine/tensor/random.hpp"
 #include "experiments/framework/sources.hpp"
+#include "experiments/framework/values.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/tasks.hpp"
 #include "softfloat/round.hpp"
@@ -266,7 +267,7 @@ void claim_arena(const Recorded& recorded, const std::vector<Replay>& replays, R
     const std::span<const Replay> dialects(replays.data(), replays.size() - 2);
     const Replay& hindsight = replays[replays.size() - 2];
     double worst = 0;
-    for (const Replay& r : dialects) worst = std::max(worst, r.skipped_share());
+    for (const Replay& r : dialects) worst = larger(worst, r.skipped_share());
     result.measured("all_settle",
                     cite(sources::volta_talk, "Automatic loss scaling frees users from choosing a factor"),
                     fmt::format("Each of {} dialects, from its own first scale, finds the range: with shortened "

@@ -185,7 +185,7 @@ void run(const RunContext& context, Result& result) {
                             .clip_norm = 1};
     const Comparison runs = compare(context, result, arithmetics, training, settings.integer("seeds"));
     const std::string place = cite(sources::paperspace, "Real world performance benchmarks: BERT, tweet sentiment");
-    const Quantity right{"sentiments told right", "%", 100, 1};
+    const Quantity right{"sentiments classified correctly", "%", 100, 1};
     result.measured("learns", place,
                     fmt::format("The net tells at least nine tenths of the sentiments in fp32. The best that counts of "
                                 "words can do is {:.1f} %.",
@@ -195,7 +195,7 @@ void run(const RunContext& context, Result& result) {
                  {0.02, "a fifth of the errors that learns allows", Margin::Side::not_below}, "parity", place,
                  "A small BERT tells sentiments as well in 16 bits as in fp32.");
     result.figure(figure_of_losses(runs, 10, "loss", "Sentiment: training loss", false));
-    result.figure(figure_of_seeds(runs, told_right, right, "right", "Sentiment: unseen messages told right"));
+    result.figure(figure_of_seeds(runs, told_right, right, "right", "Sentiment: unseen messages classified correctly"));
 }
 
 }  // namespace

@@ -132,7 +132,7 @@ void run(const RunContext& context, Result& result) {
     const double share = 1.0 / static_cast<double>(std::size(nets));
     double from = 0;
     Figure scales{.name = "scales",
-                  .title = "Translation: the automatic loss scale",
+                  .title = "Translation: the dynamic loss scale",
                   .caption = "The scale of each step, first seed. A drop is a skipped step.",
                   .meaning = "Largest scales, and skipped steps:",
                   .evidence = ""};

@@ -179,7 +179,7 @@ void claim_masters(const Comparison& runs, Result& result) {
     }
     const Margin none{0, "half of fp32's accuracy", Margin::Side::not_below};
     const std::string narrow = fmt::format(
-        "Where the weights' spacing is {0} times as wide ({1} fraction bits in the place of 10), as it would be beside "
+        "Where the weights' spacing is {0} times as wide ({1} fraction bits instead of 10), as it would be beside "
         "updates {0} times as small",
         1 << (10 - fewest), fewest);
     result.measured("collapse",
@@ -307,7 +307,7 @@ Experiment experiment() {
           RunSize::quick},
          {{"seeds=2"}, {"learning_rate=0"}, {"learns", "collapse", "masters_mend", "updates_lost"}, RunSize::quick}},
         Effect{"collapse",
-               "weights of 3 fraction bits in the place of 10",
+               "weights of 3 fraction bits instead of 10",
                {"fine_tuned_digits", "fine_tuned_text", "decayed_rate"}}};
 }
 

@@ -185,7 +185,7 @@ std::vector<double> losses_with_factor(const RunContext& context, double factor)
 void show_scale_squared(const RunContext& context, Result& result) {
     const double scale = scale_of(context);
     const std::vector<double> printed = losses_with_factor(context, scale * scale);
-    const std::vector<double> mended = losses_with_factor(context, 1);
+    const std::vector<double> corrected = losses_with_factor(context, 1);
     const std::string cell = cite(sources::notebook, "param_float32.grad = param.grad.float() * scale_factor");
     const Quantity loss{"loss", "", 1, 3};
     result.measured("scale_squared_training", cell,
@@ -193,24 +193,24 @@ void show_scale_squared(const RunContext& context, Result& result) {
                     "the scale's square, 2^14, and the loss does not fall; with a division it does.",
                     is(!(printed.back() < printed.front()),
                        fmt::format("as printed not below {}", loss.text(printed.front())), loss.text(printed.back())) &&
-                        below(mended.front(), mended.back(), loss).at("mended"),
+                        below(corrected.front(), corrected.back(), loss).at("corrected"),
                     Verdict::refuted);
     Figure figure{
-        "scale_squared", "A published training loop, as printed and mended",
+        "scale_squared", "A published training loop, as printed and corrected",
         fmt::format(
             "The notebook's loop multiplies the gradients by the loss scale ({:g}) where it must divide. Loss over "
             "steps of {:g}.",
             scale, rate),
         fmt::format("A factor of the scale's square, {:g}, in every update. Losses of the first and the last step: as "
                     "printed {} and {}, divided {} and {}.",
-                    scale * scale, loss.text(printed.front()), loss.text(printed.back()), loss.text(mended.front()),
-                    loss.text(mended.back())),
+                    scale * scale, loss.text(printed.front()), loss.text(printed.back()), loss.text(corrected.front()),
+                    loss.text(corrected.back())),
         evidence_of_products(context, result)};
     const auto add = [&](const std::string& name, const std::vector<double>& losses) {
         figure.series.push_back({name, formats::fp32, points_of(losses)});
     };
     add("multiplied as printed", printed);
-    add("divided", mended);
+    add("divided", corrected);
     const std::vector<Point>& drawn = figure.series.front().points;
     figure.axes = {{.label = "step"}, {.label = "loss", .log_base = 10}};
     figure.looks = {{.mark = Mark::linespoints, .colour = 2}, {.mark = Mark::linespoints, .colour = 1}};
@@ -266,16 +266,16 @@ void claim_cast_list(const RunContext& context, Result& result) {
         Tape tape(engine);
         return mse(tape.constant(Tensor(Shape{1}, std::vector<float>{300.0F})), Tensor(Shape{1})).value()[0];
     };
-    Recipe mended = Level("O1").recipe();
-    Recipe printed = mended;
+    Recipe corrected = Level("O1").recipe();
+    Recipe printed = corrected;
     for (CastRule& rule : printed.cast_rules) rule.cast = rule.cast == Cast::single ? Cast::low : rule.cast;
     printed.compute = formats::fp16;
-    mended.compute = formats::fp16;
+    corrected.compute = formats::fp16;
     result.arithmetic("cast_list_printed", slide,
                       "As printed the fp32 list casts to fp16: the squared error of 300 is infinite.",
                       equal(std::numeric_limits<double>::infinity(), fp32(loss_of_300(printed))), Verdict::refuted);
     result.arithmetic("cast_list_mended", slide, "With .float() in its place it is 90000.",
-                      equal(90000, fp32(loss_of_300(mended))));
+                      equal(90000, fp32(loss_of_300(corrected))));
 }
 
 void claim_override(Result& result) {

@@ -232,7 +232,7 @@ void run(const RunContext& context, Result& result) {
     };
     result.measured("curves_overlap", place,
                     "The loss curves of mixed precision and fp32 overlap: over all steps and seeds they lie nearer to "
-                    "each other, batch by batch, than two fp32 curves from other first weights.",
+                    "each other, batch by batch, than two fp32 curves from other initial weights.",
                     against_seeds(below, of_mixed));
     result.measured("unscaled_leaves", cite(sources::volta_talk, "Loss scaling"),
                     "Without a loss scale they would not: gradients as small as a batch of 131072 samples makes them "
@@ -244,7 +244,7 @@ void run(const RunContext& context, Result& result) {
         figure_of_losses(runs, 5, "loss", "WaveNet: training loss", false,
                          "The source's slide shows two curves that lie on each other. The third curve here tells "
                          "what gradients that fp16 loses would do."));
-    result.figure(figure_of_distances({{"fp32 from other first weights", of_seeds},
+    result.figure(figure_of_distances({{"fp32 from other initial weights", of_seeds},
                                        {"mixed fp16", of_mixed},
                                        {runs.arithmetics[2].name, of_unscaled}},
                                       runs.evidence));

@@ -1,4 +1,4 @@
-// `ulplab compare A B`: where two trainings, traces of them or dumps of tensors differ.
+// `ulplab compare A B`: where two training runs, traces of them or dumps of tensors differ.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -74,7 +74,7 @@ std::string trained_again(const TraceFile& file, const std::string& path, std::s
 std::string closer_look(const TraceFile& a, const TraceFile& b, const CompareOptions& options, std::size_t steps) {
     if (a.options.empty() || b.options.empty() || a.trace.steps.front().step != 0) return "";
     if (settings_of(a) != settings_of(b)) {
-        return fmt::format("the trainings differ by more than what multiplies:{};{}\n", text_of_settings(a),
+        return fmt::format("the training runs differ by more than what multiplies:{};{}\n", text_of_settings(a),
                            text_of_settings(b));
     }
     for (const TraceFile* file : {&a, &b}) {
@@ -199,7 +199,7 @@ Action declare_compare(OptionParser& app) {
 }  // namespace
 
 Command compare_command() {
-    return {"compare", "find where two trainings, traces or dumps of tensors differ", declare_compare};
+    return {"compare", "find where two training runs, traces or dumps of tensors differ", declare_compare};
 }
 
 }  // namespace ulp

@@ -58,7 +58,7 @@ Action declare_register(OptionParser& app) {
     const auto options = std::make_shared<RegisterOptions>();
     app.add_option("--out", options->out, "folder of the results").capture_default_str().type_name("DIR");
     app.add_option("--register", options->into,
-                   "the committed register of these runs, with the results' rows in the place of its own")
+                   "the committed register of these runs, with the results' rows instead of its own")
         .one_of({"quick", "full"});
     return [options] { return print_register(*options); };
 }

@@ -45,7 +45,7 @@ class Watching final : public MatmulBackend {
     std::vector<SeenProduct>& seen_;
 };
 
-/// One of two trainings that are stepped in turn, with the products of its last step.
+/// One of two training runs that are stepped in turn, with the products of its last step.
 class WatchedTraining {
   public:
     WatchedTraining(std::unique_ptr<MatmulBackend> backend, const NetOptions& options, const NetDescription& net,

@@ -1,4 +1,4 @@
-// Where two trainings of one net part that differ in what multiplies.
+// Where two training runs of one net part that differ in what multiplies.
 #pragma once
 
 #include <memory>

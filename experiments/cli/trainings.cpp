@@ -40,7 +40,8 @@ std::string origin_cell(const Experiment& experiment) {
     std::vector<std::string> names;
     for (const Experiment* other : counterparts_of(experiment)) names.push_back(fmt::format("`{}`", other->name));
     if (names.empty()) return text;
-    return fmt::format("{} {}: {}", text, experiment.effect->inserted.empty() ? "Constructed in" : "By nature in",
+    return fmt::format("{} {}: {}", text,
+                       experiment.effect->inserted.empty() ? "Constructed in" : "Occurs by itself in",
                        fmt::join(names, ", "));
 }
 
@@ -83,7 +84,7 @@ bool trains(const Experiment& experiment, const Register& all) {
 constexpr std::string_view lead =
     "The experiments that train, from the registers of their quick and full runs. Parameters: of each net. Steps: of "
     "each "
-    "training. Trainings: of all arithmetics and seeds together. Time: of all processors' threads. Origin: whether "
+    "training. Training runs: of all arithmetics and seeds together. Time: of all processors' threads. Origin: whether "
     "something was inserted so that low precision fails. Effect: what the claim of the failure measured, with its 95 % "
     "interval where it has one; of an experiment that shows no failure, its first comparison with fp32.\n\n";
 
@@ -100,14 +101,14 @@ std::string trainings_page() {
         }
     }
     const std::string table = markdown_table(
-        {"experiment", "run", "parameters", "data", "steps", "trainings", "time", "origin", "effect"}, rows);
+        {"experiment", "run", "parameters", "data", "steps", "training runs", "time", "origin", "effect"}, rows);
     std::string origins;
     for (const Register& all : registers) {
         origins +=
             fmt::format("{} runs: ulplab {} on {}, {}.\n", name_of(all.size), all.version, all.date, all.machine);
     }
     const std::string text = std::string(lead) + origins + "\n" + table;
-    return generated_document("Trainings", "ulplab dev page trainings", text);
+    return generated_document("Training runs", "ulplab dev page trainings", text);
 }
 
 }  // namespace ulp

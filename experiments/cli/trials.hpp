@@ -39,9 +39,9 @@ struct WeightDistances {
 };
 
 struct TrialResult {
-    /// The score by which trainings are compared: the mean loss of the last 8 steps' batches in fp32, with the weights
-    /// that the training left, so that a recipe's rounding of the loss does not judge it. NaN where the training's own
-    /// loss was not finite in one of these steps.
+    /// The score by which training runs are compared: the mean loss of the last 8 steps' batches in fp32, with the
+    /// weights that the training left, so that a recipe's rounding of the loss does not judge it. NaN where the
+    /// training's own loss was not finite in one of these steps.
     double loss = 0;
     std::vector<double> losses{};  // of each step, as the training saw it
     double scale = 1;              // the last step's loss scale

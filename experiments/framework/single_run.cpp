@@ -24,7 +24,7 @@ void draw(const fs::path& parent, const std::string& name, Finding& finding) {
     } catch (const DataError& error) {
         finding.undrawn = true;
         finding.note = fmt::format(
-            "the result is complete, but a figure is missing: {}; when that is mended: ulplab report "
+            "the result is complete, but a figure is missing: {}; when that is corrected: ulplab report "
             "--draw {} --out {}",
             error.what(), name, parent.string());
     }

@@ -1,6 +1,7 @@
 // Numbers as text in records: decimal and bits together, so that nothing is lost and a person can read it.
 #pragma once
 
+#include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <span>
@@ -23,6 +24,10 @@ template <FloatFormat F>
 std::string value_text(Float<F> value) {
     return value_text(F, value.bits());
 }
+
+/// The larger of two numbers, NaN if one is: what a claim is about is reduced by these, so that a NaN fails it.
+inline double larger(double a, double b) { return std::isnan(a) || a > b ? a : b; }
+inline double smaller(double a, double b) { return std::isnan(a) || a < b ? a : b; }
 
 /// How many places of two equally long rows hold other bits.
 std::int64_t different_bits(std::span<const float> a, std::span<const float> b);

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "experiments/framework/sources.hpp"
+#include "experiments/framework/values.hpp"
 #include "experiments/shared/binade_histogram.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/parity.hpp"
@@ -106,7 +107,7 @@ double predicted_update(const std::vector<float>& gradients, double rate, double
     double largest = 0;
     for (const float g : gradients) {
         const double divisor = std::sqrt(static_cast<double>(second_moment(g)) / 0.001) + in_fp16(eps);
-        if (in_fp16(0.1 * g) != 0) largest = std::max(largest, rate * std::fabs(g) / divisor);
+        if (in_fp16(0.1 * g) != 0) largest = larger(largest, rate * std::fabs(g) / divisor);
     }
     return largest;
 }
@@ -135,23 +136,23 @@ void claim_rule(const RunContext& context, const Study& study, Result& result) {
         for (float& g : gradients) g *= factor;
         const auto zero = std::ranges::count_if(gradients, [](float g) { return g != 0 && second_moment(g) == 0; });
         const FirstStep& low = study.first(way_1e4, seed);
-        share_error = std::max(share_error, std::fabs(static_cast<double>(zero - low.zero_moments)) /
-                                                static_cast<double>(gradients.size()));
+        share_error = larger(share_error, std::fabs(static_cast<double>(zero - low.zero_moments)) /
+                                              static_cast<double>(gradients.size()));
         for (const std::size_t way : {way_1e6, way_1e5, way_1e4, way_1e3}) {
             const double ratio =
                 predicted_update(gradients, study.rate, study.ways[way].eps) / study.first(way, seed).largest_update;
-            worst_ratio = std::max({worst_ratio, ratio, 1 / ratio});
+            worst_ratio = larger(worst_ratio, larger(ratio, 1 / ratio));
         }
     }
     const std::string place = cite(sources::paper, "3.2: values below 2^-24 become zero in fp16");
     result.measured(
         "predicted_moments", place,
-        "The fp32 run's first gradients foretell how many of Adam's second moments are 0 in fp16: those whose "
+        "The fp32 run's first gradients predict how many of Adam's second moments are 0 in fp16: those whose "
         "0.001 g^2 is not above 2^-25.",
         at_most(0.02, share_error, {"difference", "% of the weights", 100, 2}));
     result.measured(
         "predicted_update", place,
-        "They foretell Adam's largest first update in fp16, too: where the second moment is 0, rate * g / eps, "
+        "They predict Adam's largest first update in fp16, too: where the second moment is 0, rate * g / eps, "
         "from eps = 1e-6 to 1e-3.",
         at_most(1.5, worst_ratio, {"", "times the other, prediction or measurement", 1, 2}));
 }

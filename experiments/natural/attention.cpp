@@ -12,6 +12,7 @@
 #include "engine/nets/blocks.hpp"
 #include "engine/recipes/cast_lists.hpp"
 #include "experiments/framework/sources.hpp"
+#include "experiments/framework/values.hpp"
 #include "experiments/shared/binade_histogram.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/parity.hpp"
@@ -166,18 +167,19 @@ std::string pre_scaling() {
 void claim_growth(const RunContext& context, const Forecast& forecast, const Comparison& runs, Result& result) {
     result.measured(
         "predicted", cite(sources::own_prediction, "largest product of a query and a key in fp32"),
-        fmt::format("Where fp32's largest product of a query and a key lies a binade or more from fp16's end, it "
-                    "foretells whether fp16 stores an infinite one, for all ranges of pixels and also where the "
-                    "queries are scaled first. Here: {} trainings leave fp16, {} do not, and {} lie too near its end.",
-                    forecast.foretold, forecast.kept, forecast.open),
-        equal(0, forecast.wrong, "trainings otherwise") &&
-            at_least(1, static_cast<double>(forecast.foretold), {"", "trainings foretold to fail", 1, 0}));
+        fmt::format(
+            "Where fp32's largest product of a query and a key lies a binade or more from fp16's end, it "
+            "predicts whether fp16 stores an infinite one, for all ranges of pixels and also where the "
+            "queries are scaled first. Here: {} training runs leave fp16, {} do not, and {} lie too near its end.",
+            forecast.foretold, forecast.kept, forecast.open),
+        equal(0, forecast.wrong, "training runs otherwise") &&
+            at_least(1, static_cast<double>(forecast.foretold), {"", "training runs predicted to fail", 1, 0}));
     double first = 0;
     double peak = HUGE_VAL;
     for (const Learned& run : runs.runs[way_fp32]) {
         const auto& fp32 = run.kept<Products>();
-        first = std::max(first, fp32.largest.front());
-        peak = std::min(peak, fp32.peak());
+        first = larger(first, fp32.largest.front());
+        peak = smaller(peak, fp32.peak());
     }
     result.measured(
         "growth", cite(sources::own_prediction, "growth of the logits in training"),

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "experiments/framework/sources.hpp"
+#include "experiments/framework/values.hpp"
 #include "experiments/natural/tuning.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/parity.hpp"
@@ -47,7 +48,7 @@ struct VarianceWatch {
         double sum = 0;
         for (std::size_t c = 0; c < channels; ++c) {
             const auto value = static_cast<double>(now[static_cast<Index>(c)]);
-            largest[c] = std::max(largest[c], (value - (1 - momentum) * running[c]) / momentum);
+            largest[c] = larger(largest[c], (value - (1 - momentum) * running[c]) / momentum);
             running[c] = value;
             sum += value;
         }

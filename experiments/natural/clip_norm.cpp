@@ -13,6 +13,7 @@
 #include "engine/layers/recurrent.hpp"
 #include "engine/tensor/random.hpp"
 #include "experiments/framework/sources.hpp"
+#include "experiments/framework/values.hpp"
 #include "experiments/natural/numbered_text.hpp"
 #include "experiments/shared/binade_histogram.hpp"
 #include "experiments/training/figures.hpp"
@@ -185,7 +186,7 @@ std::vector<Training> trainings_of(const RunContext& context, const NumberedText
 const Norms& norms_of(const Comparison& runs, std::size_t way, std::size_t seed) {
     return runs.runs[way][seed].kept<Norms>();
 }
-/// Series: what was foretold of fp16, and what was read.
+/// Series: what was predicted of fp16, and what was read.
 void draw_parts(Figure& figure, Axis x) {
     figure.axes = {std::move(x), {.label = "part of the norm", .numbers = Numbers::percent, .from = 0.0, .to = 110.0}};
     figure.looks = {{.width = 4}, {.mark = Mark::points, .size = 1.3}};
@@ -210,14 +211,14 @@ void claim_reading(const Comparison& runs, Result& result) {
         const Norms& bf16 = norms_of(runs, way_pure_bf16, seed);
         const std::vector<double> foretold = parts(fp32.fp16, fp32.exact);
         const std::vector<double> counted = parts(fp16.read, fp16.exact);
-        first = std::max(first, std::fabs(foretold.front() - counted.front()));
+        first = larger(first, std::fabs(foretold.front() - counted.front()));
         mean += std::fabs(mean_of(foretold) - mean_of(counted)) / static_cast<double>(seeds);
         foretold_part += foretold.front() / static_cast<double>(seeds);
         bf16_part += bf16.read.front() / bf16.exact.front() / static_cast<double>(seeds);
     }
     const std::string place = cite(sources::amp_slides, "FP32 and FP16: sums and norms in FP32");
     result.measured("reading", place,
-                    "The gradients of the fp32 run, squared and added up one by one in fp16, foretell which part of "
+                    "The gradients of the fp32 run, squared and added up one by one in fp16, predict which part of "
                     "their norm fp16 reads: in the first step, and in the mean of all steps.",
                     at_most(0.01, first, {"difference in the first step", "% of the norm", 100, 1}) &&
                         at_most(0.01, mean, {"in the mean", "% of the norm", 100, 1}));
@@ -230,7 +231,7 @@ void claim_reading(const Comparison& runs, Result& result) {
 /// Which part of the norm is read in the first step, by the number of weights, first seed: predicted of fp16, in fp16,
 /// in bf16.
 std::vector<Series> widths_of(const RunContext& context, const NumberedText& text, Result& result) {
-    std::vector<Series> widths = {{"foretold of fp16"}, {"read in fp16"}, {"read in bf16"}};
+    std::vector<Series> widths = {{"predicted of fp16"}, {"read in fp16"}, {"read in bf16"}};
     const Index widest = context.settings.integer("widest");
     for (Index cells = widest / 8; cells <= widest; cells *= 2) {
         const std::vector<Training> all = trainings_of(context, text, cells);
@@ -257,7 +258,7 @@ void claim_widths(const std::vector<Series>& widths, const std::string& evidence
     result.measured("widths", cite(sources::amp_slides, "FP32 and FP16: sums and norms in FP32"),
                     "The more weights a net has, the smaller the part of the gradients' norm that a sum in fp16 reads, "
                     "for the sum sticks where half a unit in its last place is more than the next square. The fp32 "
-                    "gradients foretell the part for each width.",
+                    "gradients predict the part for each width.",
                     below(fp16.front().y, fp16.back().y, part) &&
                         at_most(0.01, error, {"largest difference", "% of the norm", 100, 1}));
     Figure figure{"widths",
@@ -285,7 +286,7 @@ void claim_quality(const RunContext& context, const Comparison& runs, Result& re
         "scaled_norm", after,
         fmt::format(
             "A norm in fp16 of gradients that carry a loss scale of {:g} is infinite where the true one is more "
-            "than {:.2g}, as fp32 foretells of the first step. Then every gradient is clipped to 0, and the "
+            "than {:.2g}, as fp32 predicts of the first step. Then every gradient is clipped to 0, and the "
             "LSTM does not learn.",
             scale, 256 / scale),
         above(256 / scale, foretold.exact.front(), {"fp32's norm in the first step", "", 1, 3}) &&
@@ -314,14 +315,14 @@ void figure_norms(const RunContext& context, const Comparison& runs, Result& res
         "A clipped LSTM: which part of the gradients' norm is read",
         "The norm that was read, divided by the exact norm of the same gradients, first seed. Line: what the fp32 "
         "run's "
-        "gradients foretell of fp16.",
+        "gradients predict of fp16.",
         fmt::format("In the first step fp16 reads {:.3f} for {:.3f}, bf16 {:.3f} for {:.3f}. Gradients are clipped at "
                     "{:g}, so what is read too low makes steps too long.",
                     fp16.read.front(), fp16.exact.front(), bf16.read.front(), bf16.exact.front(),
                     context.settings.real("limit")),
         runs.evidence,
-        {series("foretold of fp16", parts(fp32.fp16, fp32.exact)), series("read in fp16", parts(fp16.read, fp16.exact)),
-         series("read in bf16", parts(bf16.read, bf16.exact))}};
+        {series("predicted of fp16", parts(fp32.fp16, fp32.exact)),
+         series("read in fp16", parts(fp16.read, fp16.exact)), series("read in bf16", parts(bf16.read, bf16.exact))}};
     draw_parts(by_step, {.label = "step"});
     result.figure(std::move(by_step));
     const BinadeHistogram& squares = fp32.squares;

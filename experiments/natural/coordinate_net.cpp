@@ -13,6 +13,7 @@
 #include "engine/data/faces.hpp"
 #include "engine/tensor/step_functions.hpp"
 #include "experiments/framework/sources.hpp"
+#include "experiments/framework/values.hpp"
 #include "experiments/natural/lost_shares.hpp"
 #include "experiments/shared/binade_histogram.hpp"
 #include "experiments/training/figures.hpp"
@@ -168,12 +169,12 @@ void claim_rule(const RunContext& context, const Comparison& runs, Result& resul
     const int shift = has_control(context, "eighth") ? 3 : 0;
     double error = 0;
     for (const auto& [way, exponent] : {std::pair{way_unscaled, 0}, std::pair{way_128, 7}}) {
-        error = std::max(error, largest_difference(zeros_of(runs.runs[way_fp32], &Seen::pixels, exponent - shift),
-                                                   zeros_of(runs.runs[way], &Seen::pixels)));
+        error = larger(error, largest_difference(zeros_of(runs.runs[way_fp32], &Seen::pixels, exponent - shift),
+                                                 zeros_of(runs.runs[way], &Seen::pixels)));
     }
     result.measured(
         "predicted_share", cite(sources::paper, "3.2: the histogram of gradients"),
-        "The fp32 run's histograms of the pixels' gradients foretell what fp16 makes 0 of them, without a loss "
+        "The fp32 run's histograms of the pixels' gradients predict what fp16 makes 0 of them, without a loss "
         "scale and with 128, at every step that was looked at.",
         at_most(0.05, error, {"largest difference", "% of the gradients", 100, 1}));
 }
@@ -239,8 +240,8 @@ void figure_shares(const Comparison& runs, Result& result) {
     pair("behind unscaled", &Seen::behind, way_unscaled, 0);
     const auto last = [&](std::size_t series) { return 100 * figure.series[series].points.back().y; };
     figure.meaning = fmt::format(
-        "At the last step the fp32 runs foretell {:.1f} % zeros among the pixels' gradients without a scale; {:.1f} % "
-        "are counted. Of the gradients behind, which are sums over the lost ones, {:.1f} % are foretold and {:.1f} % "
+        "At the last step the fp32 runs predict {:.1f} % zeros among the pixels' gradients without a scale; {:.1f} % "
+        "are counted. Of the gradients behind, which are sums over the lost ones, {:.1f} % are predicted and {:.1f} % "
         "counted: what is lost before them their own exponents do not know.",
         last(0), last(1), last(4), last(5));
     draw_predicted_shares(figure, "share of the gradients");

@@ -46,7 +46,7 @@ void run(const RunContext& context, Result& result) {
         .figure(figure_of_seeds(runs, test_accuracy, accuracy_text, "accuracy",
                                 "Fine-tuning: unseen sheared digits read right"))
         .headline = fmt::format(
-        "Fine-tuned with AdamW at {:g}, nothing inserted: {} of sheared digits before, {} after in fp32, {} with bf16 "
+        "Fine-tuned with AdamW at {:g}, unmodified: {} of sheared digits before, {} after in fp32, {} with bf16 "
         "weights without masters, {} with stochastic rounding.",
         rate, accuracy_text.text(first.mean(0, test_accuracy)), accuracy_text.text(runs.mean(natural::fp32)),
         accuracy_text.text(runs.mean(natural::bf16_nearest)), accuracy_text.text(runs.mean(natural::bf16_stochastic)));

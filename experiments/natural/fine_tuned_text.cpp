@@ -141,7 +141,7 @@ void run(const RunContext& context, Result& result) {
     result.figure(figure_of_losses(runs, 10, "loss", "A small GPT, fine-tuned: training loss", false));
     result.figure(figure_of_seeds(runs, 0, nats, "nats", "A small GPT, fine-tuned: nats per unseen character"))
         .headline = fmt::format(
-        "A small GPT fine-tuned with AdamW at {:g}, nothing inserted: {} nats per character before, "
+        "A small GPT fine-tuned with AdamW at {:g}, unmodified: {} nats per character before, "
         "{} after in fp32, {} with bf16 weights without masters.",
         rate, nats.text(first.mean(0)), nats.text(runs.mean(natural::fp32)),
         nats.text(runs.mean(natural::bf16_nearest)));

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "experiments/framework/values.hpp"
+
 namespace ulp {
 
 Shares shares_of_zeros(const std::vector<const StepHistograms*>& seeds, std::optional<int> exponent) {
@@ -19,7 +21,7 @@ Shares shares_of_zeros(const std::vector<const StepHistograms*>& seeds, std::opt
 
 double largest_difference(const Shares& a, const Shares& b) {
     double largest = 0;
-    for (const auto& [step, share] : a) largest = std::max(largest, std::fabs(share - b.at(step)));
+    for (const auto& [step, share] : a) largest = larger(largest, std::fabs(share - b.at(step)));
     return largest;
 }
 

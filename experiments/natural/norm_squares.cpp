@@ -128,7 +128,7 @@ void run(const RunContext& context, Result& result) {
     result.measured(
         "rule", place,
         "A layer norm in fp16 makes 0 of the images whose squares, added up in its order, leave fp16's range, and of "
-        "no others: the pixels foretell which, for every range of the pixels.",
+        "no others: the pixels predict which, for every range of the pixels.",
         equal(0, study.wrong, "images otherwise") &&
             at_least(1, static_cast<double>(std::ranges::count(squares.beyond, true)),
                      {"", "images beyond fp16", 1, 0}));
@@ -149,7 +149,7 @@ void run(const RunContext& context, Result& result) {
                    "Images that a layer norm in fp16 makes 0",
                    "Share of the first step's images, against the largest value of a pixel; first seed.",
                    fmt::format("With pixels from 0 to {:g}, {:.0f} % of the images leave the layer norm as zeros. Sums "
-                               "without rounding would foretell something else for {} of the {} images of all ranges.",
+                               "without rounding would predict something else for {} of the {} images of all ranges.",
                                settings.real("range"), 100 * study.counted.points.back().y, study.border,
                                study.counted.points.size() * squares.beyond.size()),
                    runs.evidence,

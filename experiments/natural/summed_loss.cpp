@@ -11,6 +11,7 @@
 #include "engine/tensor/random.hpp"
 #include "engine/tensor/step_functions.hpp"
 #include "experiments/framework/sources.hpp"
+#include "experiments/framework/values.hpp"
 #include "experiments/natural/numbered_text.hpp"
 #include "experiments/shared/binade_histogram.hpp"
 #include "experiments/training/figures.hpp"
@@ -147,7 +148,7 @@ Readings readings_of(const RunContext& context, const NumberedText& text, Result
         const Learned& fp32 = found.runs.runs[0].front();
         const double foretold = fp32.kept<LanguageSeen>().foretold;
         const double said = found.runs.runs[1].front().losses.front();
-        found.worst = std::max(found.worst, std::fabs(said - foretold));
+        found.worst = larger(found.worst, std::fabs(said - foretold));
         const auto x = static_cast<double>(tokens);
         found.real.points.push_back({x, fp32.losses.front()});
         found.foretold.points.push_back({x, foretold});
@@ -165,7 +166,7 @@ void run(const RunContext& context, Result& result) {
     result.measured(
         "reading", place,
         "A loss that is summed in fp16 sticks where half a unit in the sum's last place is more than the next "
-        "term. The terms of the fp32 run foretell what it reads, for every number of tokens.",
+        "term. The terms of the fp32 run predict what it reads, for every number of tokens.",
         at_most(0.05, found.worst, {"largest difference", "nats", 1, 4}));
     const Margin margin{0.05, "a 60th of the loss at the start", Margin::Side::not_above};
     const std::vector<double> fp32 = found.runs.scores(0);

@@ -13,6 +13,7 @@
 #include "engine/tensor/random.hpp"
 #include "engine/tensor/step_functions.hpp"
 #include "experiments/framework/sources.hpp"
+#include "experiments/framework/values.hpp"
 #include "experiments/natural/lost_shares.hpp"
 #include "experiments/shared/binade_histogram.hpp"
 #include "experiments/training/figures.hpp"
@@ -208,7 +209,7 @@ void claim_predictions(const RunContext& context, const Comparison& runs, Result
             const auto& [logits, unrounded, given, due] = runs.runs[way][seed].kept<Seen>();
             const StepHistograms along(logits.begin(), logits.lower_bound(strays_at(runs.runs[way][seed], fp32)));
             const Shares of_fp32 = shares_of_zeros({&fp32.kept<Seen>().logits}, exponent - shift);
-            error = std::max(error, largest_difference(shares_of_zeros({&along}, std::nullopt), of_fp32));
+            error = larger(error, largest_difference(shares_of_zeros({&along}, std::nullopt), of_fp32));
             looks += logits.size();
             alike += along.size();
             for (const auto& [step, h] : unrounded) {
@@ -218,14 +219,14 @@ void claim_predictions(const RunContext& context, const Comparison& runs, Result
         }
     }
     result.measured("predicted_share", place,
-                    "As long as a run's loss follows that of fp32 to 0.05 nats, the fp32 run's histograms foretell "
+                    "As long as a run's loss follows that of fp32 to 0.05 nats, the fp32 run's histograms predict "
                     "which share of a wide softmax's gradients fp16 makes 0, without a loss scale and with 128.",
                     at_most(0.05, alike == 0 ? 1 : error, {"largest difference", "% of the logits' gradients", 100, 1})
                         .at(fmt::format("in {} of {} looks", alike, looks)));
     result.measured("own_share", place,
-                    "Where a run has strayed from fp32, too, its own gradients before they are rounded foretell "
+                    "Where a run has deviated from fp32, too, its own gradients before they are rounded predict "
                     "exactly how many of them fp16 makes 0.",
-                    equal(static_cast<std::int64_t>(looks), foretold, "looks foretold"));
+                    equal(static_cast<std::int64_t>(looks), foretold, "looks predicted"));
 }
 
 void claim_rule(const RunContext& context, const Comparison& runs, Result& result) {
@@ -303,12 +304,12 @@ void figure_shares(const Comparison& runs, Result& result) {
     for (std::size_t seed = 0; seed < runs.runs[way_unscaled].size(); ++seed)
         strays = std::min(strays, strays_at(runs.runs[way_unscaled][seed], runs.runs[way_fp32][seed]));
     figure.meaning = fmt::format(
-        "Without a scale the fp32 runs foretell {:.1f} % zeros at the last step, {:.1f} % are counted; at a step they "
+        "Without a scale the fp32 runs predict {:.1f} % zeros at the last step, {:.1f} % are counted; at a step they "
         "differ by {:.1f} points at most. {}",
         100 * predicted.rbegin()->second, 100 * counted.rbegin()->second, 100 * largest_difference(predicted, counted),
         strays > counted.rbegin()->first
-            ? "No run's loss strays from fp32's."
-            : fmt::format("From step {} on a run's loss strays from fp32's: its weights are others, and so are the "
+            ? "No run's loss deviates from fp32's."
+            : fmt::format("From step {} on a run's loss deviates from fp32's: its weights are others, and so are the "
                           "gradients that are rounded.",
                           strays));
     draw_predicted_shares(figure, "share of the logits' gradients");

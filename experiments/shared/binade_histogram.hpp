@@ -43,8 +43,8 @@ class BinadeHistogram : public ExponentHistogram {
 
 /// Histograms of binades side by side, with what fp16 loses.
 void draw_binades(Figure& figure, Axis x, std::string y_label);
-/// The same in panels, a curve for each series: the panel that its name begins with (`words`) holds it, and the rest of
-/// its name stands in the key.
+/// The same in panels, a curve for each series: the panel that its name begins with (`words`) holds it, and the key has
+/// the rest of its name.
 void draw_binades_in_panels(Figure& figure, Axis x, const std::vector<std::string>& words, std::vector<Panel> panels);
 
 /// All counts together of the histograms that `of` finds in the items.

@@ -131,7 +131,7 @@ void figure_softmax(Result& result) {
     series("fp32", formats::fp32, [](double x) { return softmax_sum<fp32>(x, 10, false); });
     series("bf16", formats::bf16, [](double x) { return softmax_sum<bf16>(x, 10, false); });
     series("fp16", formats::fp16, [](double x) { return softmax_sum<fp16>(x, 10, false); });
-    series("fp16 less the maximum", formats::fp16, [](double x) { return softmax_sum<fp16>(x, 10, true); });
+    series("fp16 minus the maximum", formats::fp16, [](double x) { return softmax_sum<fp16>(x, 10, true); });
     figure.meaning.back() = '.';
     figure.axes = {{.label = "logit of each of the ten classes", .from = 0.0, .to = 98.0},
                    {.label = "sum of the ten probabilities", .from = -0.45, .to = 1.1, .step = 0.5}};

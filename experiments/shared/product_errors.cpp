@@ -206,7 +206,7 @@ void claim_fp8(const RunContext& context, const Multiplier& plain, const Multipl
                     "results' root mean square it is {} with normal entries and {} with positive ones",
                     percent(errors_of(plain.matmul(centred), centred).largest), percent(of_positive.largest)));
     result.measured("fp8_promotion", place,
-                    fmt::format("Promotion to fp32 every {} products mends it: at k = 4096 less than a fifth of the "
+                    fmt::format("Promotion to fp32 every {} products corrects it: at k = 4096 less than a fifth of the "
                                 "error is left.",
                                 context.settings.integer("promote_every")),
                     below(of_positive.root_mean_square / 5,

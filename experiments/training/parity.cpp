@@ -77,7 +77,8 @@ Spread spread_of(std::vector<double> values) {
     if (values.empty()) throw std::invalid_argument("no values have no spread");
     const double mean = mean_of(values);
     std::ranges::sort(values, [](double a, double b) { return a < b || (std::isnan(b) && !std::isnan(a)); });
-    return {values.front(), values[(values.size() - 1) / 2], values.back(), mean};
+    const double least = std::isnan(values.back()) ? values.back() : values.front();
+    return {least, values[(values.size() - 1) / 2], values.back(), mean};
 }
 
 double t_quantile(std::int64_t degrees_of_freedom) {

@@ -9,7 +9,7 @@ source_folder=$1
 program=${2:-}
 cd "$source_folder"
 
-# The files below the folders named, one a line.
+# The files below the folders named, one per line.
 files_of() {
     if git rev-parse --show-toplevel >/dev/null 2>&1; then git ls-files -- "$@"; else find "$@" -type f -not -path '*/__pycache__/*'; fi |
         grep -vE '^docs/(lessons|reference|figures)/'

@@ -6,8 +6,8 @@
 # read: their texts are those of the program.
 set -euo pipefail
 cd "$1"
-places=(README.md CHANGELOG.md CONTRIBUTING.md softfloat engine gpu docs plots cmake run.sh check.sh)
-left_out='^docs/(reference/|figures/|playground/softfloat\.js|exercises/.*/mistakes\.diff)'
+places=(README.md CHANGELOG.md CONTRIBUTING.md softfloat engine gpu experiments tests docs plots cmake run.sh check.sh)
+left_out='^(docs/(reference/|figures/|playground/softfloat\.js|exercises/.*/mistakes\.diff)|tests/docs/plain_words\.sh|experiments/cli/old_names\.cpp)'
 
 # The patterns of the table "| not | but |" of DOCUMENT, one per line.
 patterns() { sed -nE '/^\| not \| but \|/,/^$/s/^\| `([^`]+)` \|.*/\1/p' "$1" | sed 's/\\|/|/g'; }
@@ -30,6 +30,7 @@ prose() {
         }
         {
             line = $0
+            gsub(/cite\(.*|page trainings|"trainings"/, "", line)  # words of sources, and names
             said = ""
             while (match(line, /"[^"]*( [^"]*|[.,;:])"|\x27[^\x27"]* [^\x27"]*\x27/)) {
                 said = said " " substr(line, RSTART + 1, RLENGTH - 2)

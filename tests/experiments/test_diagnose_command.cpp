@@ -130,7 +130,7 @@ TEST_CASE("diagnose: growth over steps, the net beside its dump, and the page") 
     dump(folder / "g_3.safetensors", {100, 900});
     const Finished finished =
         ulplab({"diagnose", folder.path().string(), "--net", "mlp", "--recipe", "mixed_fp16@2^40", "--steps", "3",
-                "--images", "64", "--out", folder / "trainings", "--json", "--page", folder / "page.html"});
+                "--images", "64", "--out", folder / "runs", "--json", "--page", folder / "page.html"});
     CHECK(finished.exit_code == 0);
     const Json json = Json::parse(
         finished.output.substr(finished.output.find('{'), finished.output.rfind('}') + 1 - finished.output.find('{')));

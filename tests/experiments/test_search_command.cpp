@@ -180,7 +180,7 @@ TEST_CASE("search format takes the cheapest that is as good, and says what is un
     CHECK(found.output.find("too high                loss not finite") != std::string::npos);  // fp16
     const Finished all = search({"--recipe", "tf32,bf16", "--seeds", "3", "--margin", "0.5", "--all"});
     CHECK(all.output.find("  tf32") != std::string::npos);
-    // The same study, with another reference, as JSON and as a page: its trainings are not made twice.
+    // The same study, with another reference, as JSON and as a page: its training runs are not made twice.
     const Names against = {"--recipe", "bf16,tf32@2^3", "--against", "tf32", "--seeds",
                            "3",        "--margin",      "0.5",       "--all"};
     Names more = against;

@@ -7,6 +7,7 @@
 
 #include "engine/data/digits.hpp"
 #include "engine/tensor/random.hpp"
+#include "experiments/framework/values.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/gradient_ranges.hpp"
 #include "experiments/training/parity.hpp"
@@ -71,6 +72,20 @@ TEST_CASE("parity is judged by the interval of paired differences") {
     CHECK(as_good(one, one, either, score).measured.ends_with("of one seed; at least 2 seeds would tell"));
     CHECK_THROWS_AS(as_good(one, fp32, either, score), std::invalid_argument);
     CHECK_THROWS_AS(spread_of({}), std::invalid_argument);
+}
+
+TEST_CASE("a reduction before a claim keeps NaN, wherever it comes") {
+    const double nan = std::nan("");
+    CHECK(larger(1, 2) == 2);
+    CHECK(smaller(1, 2) == 1);
+    for (const auto& [a, b] : {std::pair{nan, 1.0}, {1.0, nan}, {nan, HUGE_VAL}, {-HUGE_VAL, nan}}) {
+        CHECK(std::isnan(larger(a, b)));
+        CHECK(std::isnan(smaller(a, b)));
+    }
+    const Spread spread = spread_of({0.5, nan, 0.25});
+    CHECK(std::isnan(spread.least));
+    CHECK(std::isnan(spread.largest));
+    CHECK(std::isnan(spread.mean));
 }
 
 TEST_CASE("the seeds that an undecided claim asks for decide it, if they scatter as before") {

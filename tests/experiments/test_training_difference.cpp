@@ -1,4 +1,4 @@
-// Where two trainings part, step by step; traces as files; and the traces of GPUs, trained again by their models.
+// Where two training runs part, step by step; traces as files; and the traces of GPUs, trained again by their models.
 #include <doctest/doctest.h>
 
 #include <filesystem>

@@ -69,18 +69,6 @@ std::vector<std::string> words_of(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("the first page has at most 25 commands, the whole program at most 110 names of options") {
-    CHECK(ulp::commands().size() <= 25);
-    std::set<std::string> names;
-    for (const Declared& command : declared_commands()) {
-        for (const std::string& name : names_of(*command.app)) names.insert(name);
-    }
-    std::string all;
-    for (const std::string& name : names) all += name + " ";
-    INFO(all);
-    CHECK(names.size() <= 110);
-}
-
 TEST_CASE("what prints data prints it as JSON, too, with --json") {
     const std::vector<Declared> all = declared_commands();
     for (const char* words : {"list", "run", "claims", "models", "formats", "codes", "show", "explain", "bound",

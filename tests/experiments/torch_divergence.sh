@@ -19,6 +19,6 @@ exponent=$(sed -n 's/.*Lower the loss scale to 2^\([0-9]*\),.*/\1/p' "$folder/di
 "$python" "$here/torch_divergence.py" "$folder/after" "$exponent" >"$folder/after.out"
 grep -q 'not finite' "$folder/after.out" && fail "the run with 2^$exponent is not finite"
 awk '/^step  59 / && $4 < 0.6 { good = 1 } END { exit !good }' "$folder/after.out" || fail "2^$exponent does not suffice"
-"$ulplab" diagnose "$folder/after" --loss-scale $((1 << exponent)) >"$folder/mended.out"
-grep -q 'is among them' "$folder/mended.out" || fail "the corrected run's scale is not found to fit"
+"$ulplab" diagnose "$folder/after" --loss-scale $((1 << exponent)) >"$folder/corrected.out"
+grep -q 'is among them' "$folder/corrected.out" || fail "the corrected run's scale is not found to fit"
 echo "2^18 diverges, 2^$exponent trains"

@@ -132,7 +132,7 @@ TEST_CASE("traces of two generations part, and the place is named") {
     CHECK(contains(
         ulplab("compare " + a.string() + " " + b.string()).output,
         "on a machine with NVIDIA H100, sm_90: ulplab compare soft:h100 soft:h100 --net mlp --recipe mixed_fp16"));
-    // Trainings with other settings are compared, and that is said; a file without a head is compared, too.
+    // Training runs with other settings are compared, and that is said; a file without a head is compared, too.
     CHECK(ulplab("train --unit soft:h100 --learning-rate 0.2" + settings + "--trace " + b.string()).code == 0);
     const Outcome rates = ulplab("compare " + a.string() + " " + b.string());
     CHECK(rates.code == 4);
