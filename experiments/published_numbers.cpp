@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "engine/recipes/loss_scale.hpp"
 #include "experiments/framework/control.hpp"
@@ -138,6 +139,105 @@ void claim_token_ids(Result& result) {
                       equal(2049, first));
 }
 
+// ---- Errors of the documents that arithmetic shows ----
+
+/// A row of the profiler's table that the slides print, in microseconds.
+struct KernelTimes {
+    double average, least, most;
+    std::string_view name;
+};
+constexpr std::array<KernelTimes, 6> kernel_table = {
+    {{1.898, 27.456, 3744.6, "volta_fp16_s884gemm_fp16_128x64_ldg8_f2f_nn"},
+     {3.74, 58.335, 6233.0, "volta_fp16_s884gemm_fp16_256x128_ldg8_f2f_nn"},
+     {1619e3, 152.83, 5549.7, "volta_fp16_s884gemm_fp16_256x128_ldg8_f2f_nt"},
+     {1.079, 41.760, 1091.3, "volta_fp16_s884gemm_fp16_256x64_ldg8_f2f_nn"},
+     {1.27, 36.767, 1403.8, "volta_fp16_s884gemm_fp16_128x128_ldg8_f2f_nt"},
+     {3465e3, 42.560, 4184.3, "volta_fp16_sgemm_fp16_128x64_nt"}}};
+
+void claim_profile(Result& result) {
+    const std::string slide = cite(sources::round_table, "nvprof: Avg Min Max Name");
+    const auto inside = std::ranges::count_if(
+        kernel_table, [](const KernelTimes& row) { return row.least <= row.average && row.average <= row.most; });
+    result.arithmetic(
+        "kernel_averages", slide,
+        "The table gives average, minimum and maximum time of six kernels. No average lies between its two.",
+        equal(0, inside, "of 6"), Verdict::inconsistent);
+    const auto tensor_core = std::ranges::count_if(
+        kernel_table, [](const KernelTimes& row) { return row.name.find("884") != std::string_view::npos; });
+    result.arithmetic("kernel_names", slide,
+                      "Five of the six kernels use Tensor Cores, by the other talk's rule of the 884 in the name.",
+                      equal(5, tensor_core, "of 6"));
+    const double rate = 2.0 * 256 * 1024 * 2048 / 37.024e-6;
+    result.arithmetic("linear_rate", cite(sources::amp_slides, "37.024us for the layer 256 x 1024 to 2048"),
+                      "The time that is printed for the layer is 29 TFLOPS: 23 % of the V100's 125.",
+                      near(0.232, 0.001, rate / 125e12, {"", "% of 125 TFLOPS", 100, 1}));
+}
+
+/// How many of the table's rows of an architecture take numbers of the format.
+std::int64_t rows_with(std::string_view architecture, std::string_view input) {
+    return std::ranges::count_if(unit_table(), [&](const UnitRow& row) {
+        return row.architecture == architecture && row.input.starts_with(input);
+    });
+}
+
+template <class Half>
+void claim_errors(Result& result) {
+    const std::string ampere =
+        cite(sources::round_table, "Ampere GPU architecture (A100, RTX 30 series, RTX 40 series)");
+    result.arithmetic("rtx_40", ampere,
+                      "The RTX 40 series is of the architecture Ampere, sm_80 and sm_86. It is Ada, sm_89: its Tensor "
+                      "Cores multiply E4M3, which those of sm_80 do not.",
+                      is(architecture_of("Ada") == "sm_89", "sm_89", architecture_of("Ada")) &&
+                          above(0, static_cast<double>(rows_with("sm_89", "e4m3")), {"", "rows of E4M3", 1, 0}) &&
+                          equal(0, rows_with("sm_80", "e4m3"), "rows of E4M3 on sm_80"),
+                      Verdict::refuted);
+    result.arithmetic("range_sufficient", cite(sources::notebook, "fp16's dynamic range is sufficient"),
+                      "fp16's dynamic range is sufficient, and gradients alone need care. The square of 256 is "
+                      "infinite, in a forward pass.",
+                      equal(std::numeric_limits<double>::infinity(), Half(256.0 * 256.0)), Verdict::refuted);
+    constexpr std::array<std::string_view, 35> keywords = {
+        "False",   "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+        "class",   "continue", "def",   "del",    "elif", "else",   "except", "for",      "from",
+        "finally", "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+        "or",      "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
+    const auto reserved = [&](std::string_view name) { return std::ranges::count(keywords, name); };
+    result.arithmetic("variable_in", cite(sources::amp_slides, "bsz, in, out = 256, 1024, 2048"),
+                      "The test of Tensor Cores runs as printed. One of its three variables is a keyword of Python.",
+                      equal(1, reserved("bsz") + reserved("in") + reserved("out"), "keyword"), Verdict::inconsistent);
+    constexpr std::array<std::string_view, 2> defined = {"func_with_fp16_cast", "func_with_fp32_cast"};
+    result.arithmetic("patched_function", cite(sources::amp_slides, "Conceptual operation of patching"),
+                      "Both loops return func_with_cast. Neither defines a function of that name.",
+                      equal(0, std::ranges::count(defined, "func_with_cast"), "definitions"), Verdict::inconsistent);
+    constexpr std::string_view wheel = "torch==1.7.1+cpu";
+    result.arithmetic("cpu_wheel", cite(sources::paperspace, "pip install torch==1.7.1+cpu"),
+                      "The example scales losses by torch.cuda.amp. The wheel that is installed for it is PyTorch's "
+                      "without CUDA, where autocast and the scaler are switched off: it trains in fp32.",
+                      is(wheel.ends_with("+cpu"), "a wheel without CUDA", std::string(wheel)), Verdict::inconsistent);
+}
+
+/// What the talk says of operations that widen the range or keep it, for all numbers of the format.
+template <class Half>
+void claim_pointwise(Result& result) {
+    const std::string safe = cite(sources::volta_talk, "FP16 is safe for most of these: ReLU, Sigmoid, Tanh");
+    std::int64_t wide = 0;
+    std::int64_t logs = 0;
+    for (double x = 0x1p-24; x <= 65504; x = static_cast<double>(next_up(fp16(x)))) {
+        wide += std::fabs(std::tanh(x)) <= 1 && 1 / (1 + std::exp(-x)) <= 1 ? 0 : 1;
+        logs += x < 1 && std::fabs(std::log(x)) > x ? 1 : 0;
+    }
+    result.arithmetic("sigmoid_tanh", safe, "Sigmoid and tanh of every positive fp16 number lie in [0, 1].",
+                      equal(0, wide, "outside"));
+    const std::string widening = cite(sources::volta_talk, "FP32 is recommended where |f(x)| >> |x|: Exp, Square, Log");
+    result.arithmetic("log_widens", widening,
+                      "Log is of that kind for numbers below 0.567, of which fp16 has thousands.",
+                      above(1000, static_cast<double>(logs), {"", "numbers below 1", 1, 0}));
+    Half sum(0.0);
+    for (int i = 0; i < 4096; ++i) sum = Half(static_cast<double>(sum) + 4);
+    result.arithmetic("l1_norm", cite(sources::volta_talk, "Large sums of values: L1 norm, L2 norm, Softmax"),
+                      "The L1 norm of 4096 fours, added one by one in fp16, stops at 8192, half of it.",
+                      equal(8192, sum));
+}
+
 // ---- The accuracy tables ----
 
 constexpr double images = 50000;  // of ILSVRC12's validation set
@@ -213,7 +313,10 @@ void run(const RunContext& context, Result& result) {
         claim_scaler(result);
         claim_chip<Half>(result);
         claim_token_ids<Half>(result);
+        claim_errors<Half>(result);
+        claim_pointwise<Half>(result);
     });
+    claim_profile(result);
     claim_accuracies(result);
     for (const PublishedNumber& number : published_numbers()) {
         result.quoted(number.id, cite(number.document, number.place), number.statement, std::string(number.value),
@@ -234,7 +337,8 @@ Experiment experiment() {
             run,
             {{{},
               {"control=wide"},
-              {"eight_bit_multiplier", "tf32_mantissa", "linear_256", "bytes", "token_ids", "first_lost_integer"}}},
+              {"eight_bit_multiplier", "tf32_mantissa", "linear_256", "bytes", "token_ids", "first_lost_integer",
+               "range_sufficient", "l1_norm"}}},
             {},
             no_product};
 }
