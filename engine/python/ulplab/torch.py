@@ -15,11 +15,13 @@ from . import _core
 from ._backends import backend_of
 from ._emulation import Emulation, active, paused
 from ._export import export
+from ._invariance import Invariance, invariance_of, rule_of
 from ._kinds import natural, real
 from ._numbers import quantize
 from ._report import Report
 
-__all__ = ["emulate", "Report", "recipes", "GradScaler", "quantize_", "compare", "Comparison", "paused", "export"]
+__all__ = ["emulate", "Report", "recipes", "GradScaler", "quantize_", "compare", "Comparison", "paused", "export",
+           "invariance", "Invariance"]
 
 
 def recipes():
@@ -186,3 +188,24 @@ def compare(train, recipes, *, unit="h100", seed=0, strict=True, **options):
             losses[name] = [float(loss) for loss in train(run)]
             reports[name] = run.report()
     return Comparison(losses, reports)
+
+
+def invariance(module, shapes, *, rule=None, unit="h100", recipe="bf16", seed=0):
+    """Whether a row's bits depend on the rows that are computed with it, where a kernel's order is chosen by shape.
+
+    module  a module with Linear layers that returns a tensor; the first extent is the batch
+    shapes  shapes of inputs that differ in the first extent, or that extent alone (of a module of rows): 1, 8, 64, ...
+    rule    which order a product of m x k by k x n takes: a function of (m, n, k) that returns a split_k or an Order, or a
+            dictionary from (m, n, k), or from the largest m, to these. By default split-k that fills 132 processors with
+            tiles of 128 x 128. The rule is for Linear layers; every other product has one order
+    unit, recipe   as in :func:`emulate`; seed: of the inputs
+
+    Returns an :class:`Invariance`: which rows change, the smallest counter-example, and what each fixed order that the rule
+    takes would give: whether bits still change, and the error against fp64.
+
+    ValueError: dropout that is on, no Linear layer, shapes that do not fit, an order that a layer cannot take.
+
+    >>> print(ulplab.torch.invariance(torch.nn.Linear(4096, 512), [1, 16, 256, 1024]))
+    """
+    return invariance_of(module, shapes, rule_of(rule), lambda order: emulate(unit, recipe, order=order, strict=False),
+                         seed)

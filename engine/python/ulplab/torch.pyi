@@ -53,3 +53,13 @@ class Comparison:
 
 def compare(train: Callable[[Emulation], Iterable[float]], recipes: Sequence[str], *, unit: str | Unit = ...,
             seed: int = ..., strict: bool = ..., **options: Any) -> Comparison: ...
+
+class Invariance:
+    invariant: bool
+    changes: list[dict[str, Any]]
+    first: dict[str, Any] | None
+    error: float
+    remedies: list[dict[str, Any]]
+
+def invariance(module: torch.nn.Module, shapes: Iterable[int | tuple[int, ...]], *, rule: Any = ..., unit: str = ...,
+               recipe: str = ..., seed: int = ...) -> Invariance: ...
