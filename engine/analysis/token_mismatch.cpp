@@ -219,11 +219,14 @@ std::vector<MismatchCause> mismatch_causes(const TokenMismatch& found, double un
         by_size("bf16 head", s * s * q / std::sqrt(12.0) * uncertainty, found.rms), by_size("order", order, found.rms),
         by_size("attention tile", order, found.rms),
         by_size("FP8 rollout", s * 2 * 1.47 * 0x1p-4 / std::sqrt(12.0) * uncertainty, found.rms), of_versions(found)};
-    if (found.first_difference == 0) {
-        causes[2].verdict = "excluded";
-        causes[2].reason = "position 0 differs, where one key has the weight 1 in any tile: it is not the only cause";
-    } else if (causes[2].verdict == "possible") {
-        causes[2].reason += fmt::format("; positions before {} are equal", found.first_difference);
+    causes[2].reason += found.first_difference == 0
+                            ? "; position 0 differs, which it cannot make where no prompt stands before"
+                            : fmt::format("; positions before {} are equal", found.first_difference);
+    for (MismatchCause& each : causes) {
+        if (s > 0 || !each.expected) continue;
+        each.verdict = "unknown";
+        each.reason =
+            "the tokens are less probable than by chance: they are not this model's, or its vocabulary is larger";
     }
     return causes;
 }

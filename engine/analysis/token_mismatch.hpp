@@ -37,7 +37,7 @@ struct LanguageModelSize {
 struct MismatchCause {
     std::string name;                // "bf16 head", "order", "attention tile", "FP8 rollout", "another policy version"
     std::optional<double> expected;  // rms of d; nothing: no size is predicted
-    std::string verdict;             // "possible", "unlikely", "excluded"
+    std::string verdict;             // "possible", "unlikely", "unknown"
     std::string reason;
 };
 
@@ -93,7 +93,7 @@ TokenMismatch token_mismatch(const std::vector<TokenSequence>& a, const std::vec
 ///     order       fp32 sums that differ by 2^-24 sqrt(width) are rounded to bf16 five times a branch: two numbers at a
 ///                 distance e < q differ by q with chance e / q, so e becomes sqrt(e q); and the residual stream's
 ///                 roundings add q^2 / 6 per layer: s * sqrt(e^2 + layers q^2 / 6) * w
-///     attention tile  the same size; the first key's weight is 1 whatever the tile, so position 0 must be equal
+///     attention tile  the same size; without a prompt position 0 is equal: its one key has the weight 1 in any tile
 ///     FP8 rollout     two products after each other, both operands e4m3 (u = 2^-4): s * 2 * q8 / sqrt(12) * w
 ///     another version any size; the same token tends to the same sign, which rounding errors do not
 std::vector<MismatchCause> mismatch_causes(const TokenMismatch& found, double uncertainty);

@@ -7,6 +7,7 @@ import math
 import torch
 
 from ._analysis import _Printed
+from ._parts import computed_in
 from ._products import Order, _order
 
 
@@ -97,36 +98,22 @@ class _Runs:
     def __init__(self, module, base, emulate):
         self.module, self.base, self.emulate = module, base, emulate
 
-    @contextlib.contextmanager
-    def _by(self, rule, taken):
-        layers = _linear_layers(self.module)
-        own = {name: each.__dict__.get("forward") for name, each in layers.items()}
-
-        def forward(name, layer):
-            def run(x):
-                n, k = layer.weight.shape
-                order = taken[name] = rule(x.numel() // k, n, k)
-                with self.emulate(order):
-                    return torch.nn.functional.linear(x, layer.weight, layer.bias)
-            return run
-
-        try:
-            for name, layer in layers.items():
-                layer.forward = forward(name, layer)
-            yield
-        finally:
-            for name, layer in layers.items():
-                if own[name] is None:
-                    del layer.forward
-                else:
-                    layer.forward = own[name]
+    def _order_taken(self, rule, taken, name, layer):
+        def emulation(x):
+            n, k = layer.weight.shape
+            taken[name] = rule(x.numel() // k, n, k)
+            return self.emulate(taken[name])
+        return emulation
 
     def outputs(self, shapes, rule):
         """(output, orders) of each shape."""
         found = []
         for shape in shapes:
             taken = {}
-            with torch.no_grad(), self._by(rule, taken), self.emulate(None):
+            with torch.no_grad(), contextlib.ExitStack() as stack:
+                for name, layer in _linear_layers(self.module).items():
+                    stack.enter_context(computed_in(layer, self._order_taken(rule, taken, name, layer)))
+                stack.enter_context(self.emulate(None))
                 result = self.module(self.base[shape].clone())
             if not isinstance(result, torch.Tensor):
                 raise TypeError(f"the module returns a {type(result).__name__}; give one that returns a tensor")

@@ -19,9 +19,10 @@ from ._invariance import Invariance, invariance_of, rule_of
 from ._kinds import natural, real
 from ._numbers import quantize
 from ._report import Report
+from ._sides import SideMismatch, side_mismatch
 
 __all__ = ["emulate", "Report", "recipes", "GradScaler", "quantize_", "compare", "Comparison", "paused", "export",
-           "invariance", "Invariance"]
+           "invariance", "Invariance", "mismatch", "SideMismatch"]
 
 
 def recipes():
@@ -209,3 +210,24 @@ def invariance(module, shapes, *, rule=None, unit="h100", recipe="bf16", seed=0)
     """
     return invariance_of(module, shapes, rule_of(rule), lambda order: emulate(unit, recipe, order=order, strict=False),
                          seed)
+
+
+def mismatch(model, tokens, *, a, b):
+    """How far two arithmetics of one model differ in the log-probabilities of the same tokens: a sampler (a) and a trainer
+    (b), say.
+
+    model   gives logits of (sequences, places, vocabulary), or an object with .logits; dropout off
+    tokens  integers, sequences x places: each token but the first is judged given those before it
+    a, b    dictionaries of unit, recipe, order, fp32 (as in :func:`emulate`), batch (sequences that are computed together) and
+            modules (a dictionary from a module's path, or its end, to what differs there: {"lm_head": {"recipe": "fp32"}})
+
+    Returns a :class:`SideMismatch`: the figures of ulplab.mismatch, the distance of both from fp64, the first operation whose
+    bits differ, by_module() and remedies().
+
+    ValueError: sides with unknown fields, tokens beyond the vocabulary, no logits, dropout that is on, a path that matches
+    nothing, an order that a unit cannot take.
+
+    >>> found = ulplab.torch.mismatch(model, tokens, a={"order": ulplab.Order(split_k=4)}, b={})
+    >>> found.rms, found.first, found.remedies()
+    """
+    return side_mismatch(model, tokens, a, b)

@@ -4,7 +4,7 @@ import pathlib
 
 import torch
 
-from . import Order, Quantized, Unit
+from . import Mismatch, Order, Quantized, Unit
 
 class Report:
     recipe: str
@@ -63,3 +63,13 @@ class Invariance:
 
 def invariance(module: torch.nn.Module, shapes: Iterable[int | tuple[int, ...]], *, rule: Any = ..., unit: str = ...,
                recipe: str = ..., seed: int = ...) -> Invariance: ...
+
+class SideMismatch(Mismatch):
+    log_probabilities: dict[str, torch.Tensor]
+    distance: dict[str, float]
+    first: dict[str, Any] | None
+    growth_by_module: list[dict[str, Any]]
+    def by_module(self, modules: Iterable[str] | None = ...) -> list[dict[str, Any]]: ...
+    def remedies(self, head: str | None = ...) -> list[dict[str, Any]]: ...
+
+def mismatch(model: torch.nn.Module, tokens: torch.Tensor, *, a: Mapping[str, Any], b: Mapping[str, Any]) -> SideMismatch: ...
