@@ -6,7 +6,6 @@ import copy
 import torch
 
 from ._backends import backend_of
-from ._emulation import Emulation
 from ._mismatch import Mismatch, mismatch
 from ._parts import computed_in
 
@@ -25,19 +24,19 @@ def _side(given, name):
     return side
 
 
-def _emulation(side):
+def _emulation(emulate, side):
     backend = backend_of(side["unit"])
     if side["recipe"] in ("fp32", "tf32") and backend not in ("soft:ieee", "eigen"):
         backend = f"with_ieee({backend})"
     order = None if side["recipe"] == "fp32" else side["order"]  # IEEE sums have their written order
-    return Emulation(backend, side["recipe"], order, side["fp32"], False, 0)
+    return emulate(backend, side["recipe"], order=order, fp32=side["fp32"], strict=False)
 
 
 class _Model:
     """The model's log-probabilities of tokens, by a side."""
 
-    def __init__(self, model, tokens):
-        self.model, self.tokens = model, tokens
+    def __init__(self, emulate, model, tokens):
+        self.emulate, self.model, self.tokens = emulate, model, tokens
         self.paths = {path: each for path, each in model.named_modules() if path}
 
     def paths_of(self, pattern):
@@ -55,9 +54,9 @@ class _Model:
         rows = []
         for chunk in self.tokens.split(side["batch"] or len(self.tokens)):
             with torch.no_grad(), contextlib.ExitStack() as stack:
-                outer = _emulation(side)
+                outer = _emulation(self.emulate, side)
                 for path, other in self._exchanges(side).items():
-                    stack.enter_context(computed_in(self.paths[path], lambda x, other=other: _emulation(other)))
+                    stack.enter_context(computed_in(self.paths[path], lambda x, other=other: _emulation(self.emulate, other)))
                 if taken is not None:
                     for path, each in self.paths.items():
                         if not list(each.children()):
@@ -189,7 +188,7 @@ class SideMismatch(Mismatch):
         return "\n".join(lines)
 
 
-def side_mismatch(model, tokens, a, b):
+def side_mismatch(emulate, model, tokens, a, b):
     """See ulplab.torch.mismatch."""
     a, b = _side(a, "a"), _side(b, "b")
     if tokens.dim() != 2 or tokens.is_floating_point() or tokens.shape[1] < 2 or len(tokens) < 1:
@@ -201,7 +200,7 @@ def side_mismatch(model, tokens, a, b):
     if any(isinstance(each, torch.nn.modules.dropout._DropoutNd) and each.training and each.p > 0
            for each in model.modules()):
         raise ValueError("the model's dropout is on, so its results are random; call model.eval() first")
-    runs = _Model(model, tokens)
+    runs = _Model(emulate, model, tokens)
     recorder, taken = _Recorder(), {"a": [], "b": []}
     same_batch = (a["batch"] or len(tokens)) == (b["batch"] or len(tokens))
     logits = {"a": runs.logits(a, recorder if same_batch else None, taken["a"])}

@@ -234,4 +234,4 @@ def mismatch(model, tokens, *, a, b):
     >>> found = ulplab.torch.mismatch(model, tokens, a={"order": ulplab.Order(split_k=4)}, b={})
     >>> found.rms, found.first, found.remedies()
     """
-    return side_mismatch(model, tokens, a, b)
+    return side_mismatch(emulate, model, tokens, a, b)

@@ -416,3 +416,108 @@ def test_a_rule_that_splits_by_shape_changes_bits_and_one_order_does_not():
         with pytest.raises(ValueError, match=message):
             ulplab.torch.invariance(*arguments, **options)
     assert ulplab.torch.invariance(model, [128, 256]).changes[0]["orders"]["0"] == ulplab.Order(split_k=4)
+
+
+# Two arithmetics of one model
+
+
+def small_language_model(layers=2, width=64, vocabulary=61):
+    import torch
+    from torch import nn
+
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm, self.qkv, self.out = nn.LayerNorm(width), nn.Linear(width, 3 * width), nn.Linear(width, width)
+            self.up, self.down = nn.Linear(width, 2 * width), nn.Linear(2 * width, width)
+
+        def forward(self, x):
+            q, k, v = self.qkv(self.norm(x)).split(width, -1)
+            hidden = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(1)
+            scores = torch.bmm(q * width**-0.5, k.transpose(1, 2)).masked_fill(hidden, -float("inf"))
+            x = x + self.out(torch.bmm(torch.softmax(scores, -1), v))
+            return x + self.down(nn.functional.gelu(self.up(x)))
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embed = nn.Embedding(vocabulary, width)
+            self.blocks = nn.ModuleList(Block() for _ in range(layers))
+            self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, vocabulary, bias=False)
+
+        def forward(self, tokens):
+            x = self.embed(tokens)
+            for block in self.blocks:
+                x = block(x)
+            return self.head(self.norm(x))
+
+    torch.manual_seed(3)
+    model = Model().eval()
+    with torch.no_grad():
+        for each in model.parameters():
+            if each.dim() == 2:
+                each.normal_(0, 0.12)
+    return model, torch.randint(0, vocabulary, (3, 24))
+
+
+def test_two_arithmetics_of_one_model_are_compared_and_taken_apart():
+    torch = pytest.importorskip("torch")
+    import ulplab.torch
+
+    model, tokens = small_language_model()
+    fp8 = {"recipe": "fp8"}
+    found = ulplab.torch.mismatch(model, tokens, a=fp8, b={})
+    logs = found.log_probabilities
+    d = (logs["b"] - logs["a"]).numpy()
+    assert d.shape == (3, 23) and found.tokens == 69
+    assert found.rms == pytest.approx(numpy.sqrt((d**2).mean())) and found.rms > 1e-2
+    assert found.distance["a"] > 3 * found.distance["b"] > 0
+    with torch.no_grad(), ulplab.torch.emulate("h100", "fp8"):
+        expected = torch.log_softmax(model(tokens).double(), -1)[:, :-1].gather(2, tokens[:, 1:, None])[..., 0]
+    assert torch.equal(logs["a"], expected)
+    assert (found.first["module"], found.first["operation"]) == ("blocks.0.qkv", "addmm")
+    growth = {each["module"]: each["relative"] for each in found.growth_by_module}
+    assert growth["embed"] == growth["blocks.0.norm"] == 0 < growth["blocks.0.qkv"] < growth["head"]
+    parts = found.by_module(["qkv", "blocks.1.up", "head"])
+    assert {each["module"] for each in parts} == {"blocks.0.qkv", "blocks.1.qkv", "blocks.1.up", "head", "remainder"}
+    assert all(each["rms"] > 0 for each in parts[:-1])
+    assert sum(each["share"] for each in parts) == pytest.approx(1)
+    remedies = found.remedies()
+    assert remedies[0]["name"] == "one recipe" and remedies[0]["rms"] == 0
+    assert "fp32 head" in [each["name"] for each in remedies] and "first difference: addmm" in repr(found)
+
+
+def test_fp16_is_nearer_than_bf16_and_equal_sides_are_equal_in_any_batch():
+    pytest.importorskip("torch")
+    import ulplab.torch
+
+    model, tokens = small_language_model(layers=4, width=128)
+    split = {"order": ulplab.Order(split_k=4)}
+    bf16 = ulplab.torch.mismatch(model, tokens, a=split, b={})
+    fp16 = next(each for each in bf16.remedies() if each["name"] == "fp16 in place of bf16")
+    assert bf16.rms > 0 and fp16["factor"] > 3  # three more bits of significand
+    same = ulplab.torch.mismatch(model, tokens, a={"batch": 1}, b={"batch": 2})
+    assert same.equal and same.rms == 0 and same.first is None
+    head = ulplab.torch.mismatch(model, tokens, a={"modules": {"head": {"recipe": "fp32"}}}, b={})
+    assert head.first["module"] == "head" or head.first is None
+    assert [each["module"] for each in head.growth_by_module if each["relative"] > 0] == ["head"]
+
+
+def test_what_two_sides_refuse():
+    torch = pytest.importorskip("torch")
+    import ulplab.torch
+
+    model, tokens = small_language_model()
+    for message, arguments, sides in [
+            ("b has no precision; a side is a dictionary of unit, recipe", (model, tokens), ({}, {"precision": 1})),
+            ("the vocabulary is 0 to 60", (model, tokens + 60), ({}, {})),
+            ("the model gives no logits", (torch.nn.Sequential(torch.nn.Embedding(61, 4), torch.nn.Flatten()), tokens), ({}, {})),
+            ("no module's path is or ends in 'lm_head'", (model, tokens), ({"modules": {"lm_head": {}}}, {})),
+            ("give integers, sequences x places", (model, tokens[0]), ({}, {})),
+            ("batch 0", (model, tokens), ({"batch": 0}, {})),
+            ("there is no unit", (model, tokens), ({"unit": "ieee", "order": {"split_k": 2}}, {}))]:
+        with pytest.raises(ValueError, match=message):
+            ulplab.torch.mismatch(*arguments, a=sides[0], b=sides[1])
+    noisy = torch.nn.Sequential(model, torch.nn.Dropout())
+    with pytest.raises(ValueError, match="dropout is on"):
+        ulplab.torch.mismatch(noisy, tokens, a={}, b={})
