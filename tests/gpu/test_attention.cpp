@@ -143,6 +143,9 @@ TEST_CASE("attention names what does not fit") {
     wrong.tile_keys = 24;
     refused(wrong, "a tile of 24 keys is not a multiple of 16 from 16 to 256");
     wrong = heads.problem;
+    wrong.splits = 2;
+    refused(wrong, "the attention kernel takes one split, no threshold and P in the operands' format");
+    wrong = heads.problem;
     wrong.format = formats::e4m3;
     refused(wrong, "attention takes fp16 or bf16");
     wrong = heads.problem;

@@ -157,20 +157,20 @@ class SideMismatch(Mismatch):
         falls). head: the module that gives logits, by default the last Linear layer."""
         linear = [path for path, each in self._runs.paths.items() if isinstance(each, torch.nn.Linear)]
         head = head or (linear[-1] if linear else None)
-        fp16, a, b = {"bf16": "mixed_fp16"}, self._a, self._b
+        norms = [path for path, each in self._runs.paths.items() if "norm" in type(each).__name__.lower()]
+        a, b = self._a, self._b
 
-        def both(**changes):
-            return [{**side, **changes} for side in (a, b)]
+        def in_fp32(paths):
+            return [{**side, "modules": {**side["modules"], **dict.fromkeys(paths, _FP32)}} for side in (a, b)]
 
-        tries = {"one order": (a, {**b, "order": a["order"], "batch": a["batch"]}),
-                 "one recipe": (a, {**b, "recipe": a["recipe"]}),
-                 "fp16 in place of bf16": [{**side, "recipe": fp16.get(side["recipe"], side["recipe"])} for side in (a, b)],
-                 "fp32 norms": both(fp32=(*a["fp32"], "layer_norm")), "fp32 softmax": both(fp32=(*a["fp32"], "softmax"))}
-        if head is not None:
-            tries["fp32 head"] = [{**side, "modules": {**side["modules"], head: _FP32}} for side in (a, b)]
+        fp16 = [{**side, "recipe": {"bf16": "mixed_fp16"}.get(side["recipe"], side["recipe"])} for side in (a, b)]
+        tries = {"one order": [a, {**b, "order": a["order"], "batch": a["batch"]}],
+                 "one recipe": [a, {**b, "recipe": a["recipe"]}], "fp16 in place of bf16": fp16,
+                 "fp32 head": in_fp32([head] if head else []), "fp32 norms": in_fp32(norms),
+                 "fp32 softmax": [{**side, "fp32": (*side["fp32"], "softmax")} for side in (a, b)]}
         found = []
         for name, (one, other) in tries.items():
-            if (one, other) == (a, b):
+            if [one, other] == [a, b]:
                 continue  # changes nothing
             rms = self._gap(one, other)
             found.append({"name": name, "rms": rms, "factor": (self.rms or 0.0) / rms if rms else float("inf")})
