@@ -61,6 +61,7 @@ class Place(NamedTuple):
 
 
 class Run(TorchDispatchMode):
+    by_types = False  # whether the tensors' own types decide
     MOST_PLACES = 1 << 17  # of operations whose backward pass has not come
 
     def __init__(self, strict, modules_in_fp32):
@@ -68,6 +69,7 @@ class Run(TorchDispatchMode):
         self.strict = strict
         self.passes = Passes()
         self.not_emulated = Counter()
+        self.left_in_fp32 = Counter()  # operations that a card would compute so, but perhaps not the user
         self.observers = []  # called with (func, name, where, args, kwargs, result) when an operation's result is known
         self._patterns = dict.fromkeys(modules_in_fp32, False)  # whether a module has matched
         self._functions = Functions(self)
@@ -182,6 +184,10 @@ class Run(TorchDispatchMode):
         return {**where, "module": where["module"] or place.module, "line": place.line}
 
     # ---- operations ----
+
+    def _again(self, entered):
+        """Sees the operations that an operation is taken apart into, or no longer."""
+        super().__enter__() if entered else super().__exit__(None, None, None)
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
