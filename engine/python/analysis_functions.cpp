@@ -19,7 +19,6 @@
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/units.hpp"
 #include "softfloat/names.hpp"
-#include "softfloat/support/parallel.hpp"
 #include "softfloat/text.hpp"
 
 namespace ulp::python {
@@ -385,39 +384,24 @@ Heads heads_of(const std::string& unit, const py::object& policy, const py::arra
     return heads;
 }
 
-std::vector<AttentionResult> results_of(const Heads& heads) {
-    std::vector<AttentionResult> results(static_cast<std::size_t>(heads.q.batches));
-    const bool many = heads.q.batches > 1;
-    std::vector<std::exception_ptr> errors(results.size());  // exceptions do not leave a thread
-    for_each_index(heads.q.batches, worth_threads(many), [&](std::int64_t head) {
-        const auto at = static_cast<std::size_t>(head);
-        try {
-            results[at] = tiled_attention(heads.model, heads.problem(head));
-        } catch (...) {
-            errors[at] = std::current_exception();
-        }
-    });
-    for (const std::exception_ptr& error : errors) {
-        if (error) std::rethrow_exception(error);
-    }
-    return results;
-}
-
 py::tuple attend(const std::string& unit, const py::object& policy, const py::array& q, const py::array& k,
                  const py::array& v, const py::dict& how) {
     const Heads heads = heads_of(unit, policy, q, k, v, how);
-    std::vector<AttentionResult> results;
-    {
-        const py::gil_scoped_release unlocked;
-        results = results_of(heads);
-    }
     py::array_t<float> out({heads.q.batches, heads.q.rows, heads.v.cols});
     py::array_t<float> logarithms({heads.q.batches, heads.q.rows});
+    float* to = out.mutable_data();
+    float* to_logarithms = logarithms.mutable_data();
     std::int64_t rescaled = 0;
-    for (std::size_t i = 0; i < results.size(); ++i) {
-        std::ranges::copy(results[i].out, out.mutable_data() + i * results[i].out.size());
-        std::ranges::copy(results[i].logarithms, logarithms.mutable_data() + i * results[i].logarithms.size());
-        rescaled += results[i].rescaled;
+    SignalWatch signals;
+    {
+        const py::gil_scoped_release unlocked;
+        for (std::int64_t h = 0; h < heads.q.batches; ++h) {
+            signals.check();
+            const AttentionResult result = tiled_attention(heads.model, heads.problem(h));
+            to = std::ranges::copy(result.out, to).out;
+            to_logarithms = std::ranges::copy(result.logarithms, to_logarithms).out;
+            rescaled += result.rescaled;
+        }
     }
     return py::make_tuple(out, logarithms, rescaled);
 }
@@ -428,33 +412,33 @@ py::tuple attend_backward(const std::string& unit, const py::object& policy, con
                           const py::array& d_out) {
     const Heads heads = heads_of(unit, policy, q, k, v, how);
     const Matrices d_o = load_matrices(d_out, heads.common.format, rounding_if(how["round"].cast<bool>()), "d_out");
-    std::vector<AttentionGradients> found(static_cast<std::size_t>(heads.q.batches));
     const std::int64_t rows = heads.q.rows;
-    const std::int64_t size = rows * heads.v.cols;
-    {
-        const float* const all_out = out.data();
-        const float* const all_logarithms = logarithms.data();
-        const py::gil_scoped_release unlocked;
-        for_each_index(heads.q.batches, worth_threads(heads.q.batches > 1), [&](std::int64_t h) {
-            const AttentionResult result{{all_out + h * size, all_out + (h + 1) * size},
-                                         {all_logarithms + h * rows, all_logarithms + (h + 1) * rows}};
-            found[static_cast<std::size_t>(h)] =
-                attention_gradients(heads.model, heads.problem(h), result, d_o.view(h));
-        });
-    }
-    py::array_t<float> d_q({heads.q.batches, rows, heads.q.cols});
-    py::array_t<float> d_k({heads.k.batches, heads.k.rows, heads.k.cols});
-    py::array_t<float> d_v({heads.v.batches, heads.v.rows, heads.v.cols});
-    std::fill_n(d_k.mutable_data(), d_k.size(), 0.0F);
-    std::fill_n(d_v.mutable_data(), d_v.size(), 0.0F);
+    const auto zeros = [](const Matrices& like) {
+        py::array_t<float> array({like.batches, like.rows, like.cols});
+        std::fill_n(array.mutable_data(), array.size(), 0.0F);
+        return array;
+    };
+    py::array_t<float> d_q = zeros(heads.q), d_k = zeros(heads.k), d_v = zeros(heads.v);
     const auto add = [](const std::vector<float>& from, float* to) {
         for (std::size_t i = 0; i < from.size(); ++i) to[i] = to[i] + from[i];
     };
-    for (std::int64_t h = 0; h < heads.q.batches; ++h) {
-        const AttentionGradients& each = found[static_cast<std::size_t>(h)];
-        std::ranges::copy(each.q, d_q.mutable_data() + h * rows * heads.q.cols);
-        add(each.k, d_k.mutable_data() + heads.shared(h) * heads.k.rows * heads.k.cols);
-        add(each.v, d_v.mutable_data() + heads.shared(h) * heads.v.rows * heads.v.cols);
+    const auto part = [](const float* from, std::int64_t index, std::int64_t size) {
+        return std::vector<float>(from + index * size, from + (index + 1) * size);
+    };
+    float* const to_q = d_q.mutable_data();
+    float* const to_k = d_k.mutable_data();
+    float* const to_v = d_v.mutable_data();
+    SignalWatch signals;
+    {
+        const py::gil_scoped_release unlocked;
+        for (std::int64_t h = 0; h < heads.q.batches; ++h) {
+            signals.check();
+            const AttentionResult result{part(out.data(), h, rows * heads.v.cols), part(logarithms.data(), h, rows)};
+            const AttentionGradients found = attention_gradients(heads.model, heads.problem(h), result, d_o.view(h));
+            std::ranges::copy(found.q, to_q + h * rows * heads.q.cols);
+            add(found.k, to_k + heads.shared(h) * heads.k.rows * heads.k.cols);
+            add(found.v, to_v + heads.shared(h) * heads.v.rows * heads.v.cols);
+        }
     }
     return py::make_tuple(d_q, d_k, d_v);
 }
