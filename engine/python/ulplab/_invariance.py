@@ -7,8 +7,32 @@ import math
 import torch
 
 from ._analysis import _Printed
-from ._parts import computed_in
 from ._products import Order, _order
+
+
+@contextlib.contextmanager
+def computed_in(module, emulation):
+    """While this lasts, the module's forward pass runs in emulation(x), x its first argument."""
+    own, original = module.__dict__.get("forward"), module.forward
+
+    def forward(*args, **kwargs):
+        with emulation(args[0] if args else None):
+            return original(*args, **kwargs)
+
+    module.forward = forward
+    try:
+        yield
+    finally:
+        if own is None:
+            del module.forward
+        else:
+            module.forward = own
+
+
+def require_no_dropout(module):
+    if any(isinstance(each, torch.nn.modules.dropout._DropoutNd) and each.training and each.p > 0
+           for each in module.modules()):
+        raise ValueError("the module's dropout is on, so its results are random; call its eval() first")
 
 
 def split_by_shape(m, n, k, processors=132, tile=128, least_k=128):
@@ -143,9 +167,7 @@ def invariance_of(module, shapes, rule, emulate, seed):
         shapes = [each + (width,) if len(each) == 1 else each for each in shapes]
     if len(shapes) < 2 or len({each[1:] for each in shapes}) != 1 or any(min(each) < 1 for each in shapes):
         raise ValueError(f"shapes are {shapes}; give two or more that differ in the first extent alone")
-    if any(isinstance(each, torch.nn.modules.dropout._DropoutNd) and each.training and each.p > 0
-           for each in module.modules()):
-        raise ValueError("the module's dropout is on, so its results are random; call module.eval() first")
+    require_no_dropout(module)
     shapes = sorted(shapes)
     numbers = torch.randn(shapes[-1], generator=torch.Generator().manual_seed(seed))
     runs = _Runs(module, {each: numbers[:each[0]] for each in shapes}, emulate)

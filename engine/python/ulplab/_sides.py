@@ -6,8 +6,8 @@ import copy
 import torch
 
 from ._backends import backend_of
+from ._invariance import computed_in, require_no_dropout
 from ._mismatch import Mismatch, mismatch
-from ._parts import computed_in
 
 _DEFAULTS = {"unit": "h100", "recipe": "bf16", "order": None, "fp32": (), "batch": None, "modules": {}}
 _FP32 = {"recipe": "fp32"}
@@ -197,9 +197,7 @@ def side_mismatch(emulate, model, tokens, a, b):
     if embedding is not None and not 0 <= int(tokens.min()) <= int(tokens.max()) < embedding.num_embeddings:
         raise ValueError(f"tokens are {int(tokens.min())} to {int(tokens.max())}; the vocabulary is 0 to "
                          f"{embedding.num_embeddings - 1}")
-    if any(isinstance(each, torch.nn.modules.dropout._DropoutNd) and each.training and each.p > 0
-           for each in model.modules()):
-        raise ValueError("the model's dropout is on, so its results are random; call model.eval() first")
+    require_no_dropout(model)
     runs = _Model(emulate, model, tokens)
     recorder, taken = _Recorder(), {"a": [], "b": []}
     same_batch = (a["batch"] or len(tokens)) == (b["batch"] or len(tokens))
