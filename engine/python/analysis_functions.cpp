@@ -4,10 +4,13 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/analysis/bound_answer.hpp"
+#include "engine/analysis/collective_sum.hpp"
 #include "engine/analysis/dot_candidates.hpp"
 #include "engine/analysis/dot_explanation.hpp"
 #include "engine/analysis/inspection_json.hpp"
 #include "engine/analysis/product_explanation.hpp"
+#include "engine/analysis/tiled_attention.hpp"
+#include "engine/analysis/token_mismatch.hpp"
 #include "engine/analysis/unit_explanation.hpp"
 #include "engine/python/module_parts.hpp"
 #include "engine/python/numpy_arrays.hpp"
@@ -316,6 +319,163 @@ std::string inspect_files(InspectionRequest request) {
     return json_of(inspect_tensors(request)).dump(-1, ' ', false, Handler::replace);
 }
 
+using Numbers = py::array_t<float, py::array::c_style>;
+
+template <class Number>
+py::array_t<Number> array_of(const std::vector<Number>& numbers, const std::vector<py::ssize_t>& shape) {
+    py::array_t<Number> array(shape);
+    std::copy(numbers.begin(), numbers.end(), array.mutable_data());
+    return array;
+}
+
+Collective collective_of(const std::string& kind, const py::object& format, int node, std::int64_t chunk) {
+    return {collective_by_name(kind), format_of(format), node, chunk};
+}
+
+/// The sum, the exact sum, the sum of magnitudes and the bound; the height and the numbers that are not finite.
+py::tuple reduce(const std::vector<Numbers>& arrays, const Collective& how) {
+    std::vector<std::span<const float>> parts;
+    for (const Numbers& each : arrays) parts.emplace_back(each.data(), static_cast<std::size_t>(each.size()));
+    SignalWatch signals;
+    CollectiveSum found;
+    {
+        const py::gil_scoped_release unlocked;
+        found = collective_sum(how, parts, [&] { return signals.raised(); });
+    }
+    if (PyErr_Occurred() != nullptr) throw py::error_already_set();
+    const std::vector<py::ssize_t> shape{static_cast<py::ssize_t>(found.sum.size())};
+    return py::make_tuple(array_of(found.sum, shape), array_of(found.exact, shape), array_of(found.magnitude, shape),
+                          array_of(found.bound, shape), found.height, found.not_finite);
+}
+
+/// Heads of queries, and of as many or fewer keys and values: several heads of queries in a row share one of these.
+struct Heads {
+    Matrices q, k, v;
+    AttentionProblem common;
+    TensorCoreModel model;
+
+    [[nodiscard]] std::int64_t shared(std::int64_t head) const { return head / (q.batches / k.batches); }
+    [[nodiscard]] AttentionProblem problem(std::int64_t head) const {
+        AttentionProblem each = common;
+        each.q = q.view(head);
+        each.k = k.view(shared(head));
+        each.v = v.view(shared(head));
+        return each;
+    }
+};
+
+Heads heads_of(const std::string& unit, const py::object& policy, const py::array& q, const py::array& k,
+               const py::array& v, const py::dict& how) {
+    const TensorCoreModel model = floating_point_model(*unit_named(unit), policy);
+    const FloatFormat& format = model.a_format;
+    const auto rounding = rounding_if(how["round"].cast<bool>());
+    Heads heads{load_matrices(q, format, rounding, "q"),
+                load_matrices(k, format, rounding, "k"),
+                load_matrices(v, format, rounding, "v"),
+                {},
+                model};
+    heads.common.format = format;
+    heads.common.scale = how["scale"].cast<float>();
+    heads.common.tile_keys = how["tile"].cast<int>();
+    heads.common.splits = how["split"].cast<int>();
+    heads.common.causal = how["causal"].cast<bool>();
+    heads.common.rescale_threshold = how["rescale_threshold"].cast<float>();
+    if (const py::object p_format = how["p_format"]; !p_format.is_none()) heads.common.weights = format_of(p_format);
+    return heads;
+}
+
+py::tuple attend(const std::string& unit, const py::object& policy, const py::array& q, const py::array& k,
+                 const py::array& v, const py::dict& how) {
+    const Heads heads = heads_of(unit, policy, q, k, v, how);
+    py::array_t<float> out({heads.q.batches, heads.q.rows, heads.v.cols});
+    py::array_t<float> logarithms({heads.q.batches, heads.q.rows});
+    float* to = out.mutable_data();
+    float* to_logarithms = logarithms.mutable_data();
+    std::int64_t rescaled = 0;
+    SignalWatch signals;
+    {
+        const py::gil_scoped_release unlocked;
+        for (std::int64_t h = 0; h < heads.q.batches; ++h) {
+            signals.check();
+            const AttentionResult result = tiled_attention(heads.model, heads.problem(h));
+            to = std::ranges::copy(result.out, to).out;
+            to_logarithms = std::ranges::copy(result.logarithms, to_logarithms).out;
+            rescaled += result.rescaled;
+        }
+    }
+    return py::make_tuple(out, logarithms, rescaled);
+}
+
+/// dQ, dK and dV; those of shared keys are added in ascending order of their heads, in fp32.
+py::tuple attend_backward(const std::string& unit, const py::object& policy, const py::array& q, const py::array& k,
+                          const py::array& v, const py::dict& how, const Numbers& out, const Numbers& logarithms,
+                          const py::array& d_out) {
+    const Heads heads = heads_of(unit, policy, q, k, v, how);
+    const Matrices d_o = load_matrices(d_out, heads.common.format, rounding_if(how["round"].cast<bool>()), "d_out");
+    const std::int64_t rows = heads.q.rows;
+    const auto zeros = [](const Matrices& like) {
+        py::array_t<float> array({like.batches, like.rows, like.cols});
+        std::fill_n(array.mutable_data(), array.size(), 0.0F);
+        return array;
+    };
+    py::array_t<float> d_q = zeros(heads.q), d_k = zeros(heads.k), d_v = zeros(heads.v);
+    const auto add = [](const std::vector<float>& from, float* to) {
+        for (std::size_t i = 0; i < from.size(); ++i) to[i] = to[i] + from[i];
+    };
+    const auto part = [](const float* from, std::int64_t index, std::int64_t size) {
+        return std::vector<float>(from + index * size, from + (index + 1) * size);
+    };
+    float* const to_q = d_q.mutable_data();
+    float* const to_k = d_k.mutable_data();
+    float* const to_v = d_v.mutable_data();
+    SignalWatch signals;
+    {
+        const py::gil_scoped_release unlocked;
+        for (std::int64_t h = 0; h < heads.q.batches; ++h) {
+            signals.check();
+            const AttentionResult result{part(out.data(), h, rows * heads.v.cols), part(logarithms.data(), h, rows)};
+            const AttentionGradients found = attention_gradients(heads.model, heads.problem(h), result, d_o.view(h));
+            std::ranges::copy(found.q, to_q + h * rows * heads.q.cols);
+            add(found.k, to_k + heads.shared(h) * heads.k.rows * heads.k.cols);
+            add(found.v, to_v + heads.shared(h) * heads.v.rows * heads.v.cols);
+        }
+    }
+    return py::make_tuple(d_q, d_k, d_v);
+}
+
+py::list attention_tiles(const std::string& unit, const py::object& policy, const py::array& q, const py::array& k,
+                         const py::array& v, const py::dict& how, std::int64_t head, std::int64_t query) {
+    const Heads heads = heads_of(unit, policy, q, k, v, how);
+    py::list list;
+    for (const AttentionTile& each : tiles_of_query(heads.model, heads.problem(head), query)) {
+        py::dict tile;
+        tile["split"] = each.split;
+        tile["first_key"] = each.first_key;
+        tile["keys"] = each.keys;
+        tile["masked"] = each.masked;
+        tile["largest_key"] = each.largest_key < 0 ? py::object(py::none()) : py::int_(each.largest_key);
+        tile["largest_score"] = each.largest_score;
+        tile["reference"] = each.reference;
+        tile["factor"] = each.factor;
+        tile["sum"] = each.sum;
+        tile["lost"] = each.lost;
+        tile["share"] = each.share;
+        list.append(tile);
+    }
+    return list;
+}
+
+py::tuple mismatch(const std::string& a, const std::string& b, std::int64_t layers, std::int64_t width,
+                   std::int64_t vocabulary) {
+    const py::gil_scoped_release unlocked;
+    const TokenMismatch found =
+        token_mismatch(read_token_sequences(a), read_token_sequences(b), {layers, width, vocabulary});
+    const std::string text = text_of(found, a, b);
+    const std::string json = json_of(found).dump();
+    const py::gil_scoped_acquire locked;
+    return py::make_tuple(text, json);
+}
+
 }  // namespace
 
 void add_analysis(py::module_& module) {
@@ -323,6 +483,18 @@ void add_analysis(py::module_& module) {
     module.def("bound_of_k", &bound_of_k);
     module.def("explain_dot", &explain_one);
     module.def("explain_product", &explain_whole);
+    module.def("reduce",
+               [](const std::vector<Numbers>& parts, const std::string& kind, const py::object& format, int node,
+                  std::int64_t chunk) { return reduce(parts, collective_of(kind, format, node, chunk)); });
+    module.def("reduce_order", [](const std::string& kind, int node, std::int64_t chunk, int ranks, std::int64_t n,
+                                  std::int64_t i) {
+        const Collective how{collective_by_name(kind), formats::fp32, node, chunk};
+        return py::make_tuple(text_of(order_of_element(how, ranks, n, i)), owner_of_element(how, ranks, n, i));
+    });
+    module.def("attention", &attend);
+    module.def("attention_backward", &attend_backward);
+    module.def("attention_tiles", &attention_tiles);
+    module.def("mismatch", &mismatch);
     module.def("inspect", [](const std::vector<std::string>& files, const std::vector<std::string>& formats,
                              const std::string& target) {
         return inspect_files({files, formats, target, {}});

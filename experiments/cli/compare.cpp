@@ -1,4 +1,5 @@
-// `ulplab compare A B`: where two training runs, traces of them or dumps of tensors differ.
+// `ulplab compare A B`: where two training runs, traces of them, dumps of tensors or the log-probabilities of two
+// engines differ.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "engine/analysis/token_mismatch.hpp"
 #include "engine/training/trace.hpp"
 #include "experiments/cli/command.hpp"
 #include "experiments/cli/dump_comparison.hpp"
@@ -139,10 +141,21 @@ ExitCode compare_units(const CompareOptions& options) {
                              [] { return ""; });
 }
 
-enum class Compared { traces, tensors, units };
+ExitCode compare_tokens(const CompareOptions& options) {
+    const TokenMismatch found = token_mismatch(read_token_sequences(options.a), read_token_sequences(options.b));
+    if (options.json) {
+        fmt::print("{}\n", json_of(found).dump(2));
+    } else {
+        fmt::print("{}", text_of(found, options.a, options.b));
+    }
+    return found.equal ? ExitCode::good : ExitCode::bits_differ;
+}
+
+enum class Compared { traces, tensors, units, tokens };
 
 Compared kind_of(const std::string& name) {
     namespace fs = std::filesystem;
+    if (is_token_file(name)) return Compared::tokens;
     if (fs::is_regular_file(name) && is_trace(name)) return Compared::traces;
     if (name.ends_with(".trace") || name.ends_with(".csv")) return Compared::traces;
     const bool is_pattern = name.find_first_of("*?") != std::string::npos;
@@ -155,15 +168,17 @@ ExitCode compare(const CompareOptions& options) {
     const Compared kind = kind_of(options.a);
     if (kind != kind_of(options.b)) {
         const auto of = [](const std::string& name) {
-            constexpr const char* words[] = {"a trace", "tensors", "a unit"};
+            constexpr const char* words[] = {"a trace", "tensors", "a unit", "tokens"};
             return fmt::format("{} is {}", name, words[static_cast<int>(kind_of(name))]);
         };
-        throw UsageError(fmt::format("{}, and {}; give two traces, two dumps of tensors or two units", of(options.a),
-                                     of(options.b)));
+        throw UsageError(
+            fmt::format("{}, and {}; give two traces, two dumps of tensors, two files of tokens or two units",
+                        of(options.a), of(options.b)));
     }
     if (kind == Compared::tensors) return compare_dumps(options.a, options.b, options.json, options.page);
     if (!options.page.empty()) throw UsageError("--page shows how two dumps of tensors come apart; leave it out");
     if (kind == Compared::units) return compare_units(options);
+    if (kind == Compared::tokens) return compare_tokens(options);
     for (const std::string& name : {options.a, options.b}) {
         if (std::filesystem::exists(name)) continue;
         throw DataError(fmt::format("there is no trace {}; make one with `ulplab train --trace`", name));
@@ -175,7 +190,7 @@ Action declare_compare(OptionParser& app) {
     const auto options = std::make_shared<CompareOptions>();
     app.add_option("A", options->a,
                    "a trace (ulplab train --trace), tensors (.npy, .npz, .safetensors, a folder of them or a pattern), "
-                   "or a unit: cuda:mma, soft:h100, ...")
+                   "tokens with log-probabilities (.jsonl, .npz), or a unit: cuda:mma, soft:h100, ...")
         .required();
     app.add_option("B", options->b, "another of the same kind").required();
     app.add_flag("--json", options->json, "print JSON");
@@ -190,7 +205,9 @@ Action declare_compare(OptionParser& app) {
         "trains both again up to that step and names the product and "
         "element too. Two units: trains on both in step "
         "with the options above and names the first step, product and "
-        "element that differ, with its operands. Exit "
+        "element that differ, with its operands. Two files of tokens and their log-probabilities, of a sampler and a "
+        "trainer: "
+        "ratios, KL divergence, growth along the sequence, and which causes would make such a gap. Exit "
         "code 4 on a difference.\n\n" +
         recipe_lines());
     return [options] { return compare(*options); };
@@ -199,7 +216,8 @@ Action declare_compare(OptionParser& app) {
 }  // namespace
 
 Command compare_command() {
-    return {"compare", "find where two training runs, traces or dumps of tensors differ", declare_compare};
+    return {"compare", "find where two training runs, traces, dumps of tensors or log-probabilities differ",
+            declare_compare};
 }
 
 }  // namespace ulp

@@ -2,7 +2,7 @@
 // lie in shared memory, so that each step reads as the definition does; the speed is that of a reference.
 #include "gpu/instructions/mma.cuh"
 #include "gpu/untried/attention_kernel.cuh"
-#include "gpu/untried/online_softmax.hpp"
+#include "softfloat/functions/online_softmax.hpp"
 #include "softfloat/round.hpp"
 
 namespace ulp::gpu {

@@ -183,8 +183,8 @@ void require_shape(const TransformerShape& s) {
     require(s.heads >= 1 && s.width >= 1 && s.width % s.heads == 0,
             fmt::format("width={} is not divided by heads={}", s.width, s.heads));
     const std::int64_t head = s.width / s.heads;
-    require(head % 16 == 0 && head <= AttentionProblem::largest_head,
-            fmt::format("a head is {} wide; give a multiple of 16, at most {}", head, AttentionProblem::largest_head));
+    require(head % 16 == 0 && head <= largest_head,
+            fmt::format("a head is {} wide; give a multiple of 16, at most {}", head, largest_head));
     require(s.vocabulary >= 1 && s.vocabulary <= 1'000'000,
             fmt::format("vocabulary is {}; give 1 to 1000000", s.vocabulary));
     require(s.tokens >= 1 && s.tokens <= 65536, fmt::format("tokens is {}; give 1 to 65536", s.tokens));

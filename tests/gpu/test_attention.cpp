@@ -8,9 +8,9 @@
 
 #include "engine/tensor/random.hpp"
 #include "gpu/untried/attention.hpp"
-#include "gpu/untried/online_softmax.hpp"
 #include "gpu/untried/transformer_pass.hpp"
 #include "softfloat/errors.hpp"
+#include "softfloat/functions/online_softmax.hpp"
 #include "softfloat/round.hpp"
 
 namespace {
@@ -117,20 +117,20 @@ TEST_CASE("tiles of two sizes give the same bits where one tile has all keys, an
 }
 
 TEST_CASE("a masked tile changes nothing, and a row that is masked throughout has no weights") {
-    gpu::SoftmaxRow row;
+    SoftmaxRow row;
     const float masked = -std::numeric_limits<float>::infinity();
     std::vector<float> scores = {masked, masked};
-    CHECK(gpu::next_tile(row, scores.data(), 2) == 1.0F);
+    CHECK(next_tile(row, scores.data(), 2) == 1.0F);
     CHECK(scores == std::vector<float>{0, 0});
     CHECK(row.sum == 0);
     scores = {1, masked};
-    CHECK(gpu::next_tile(row, scores.data(), 2) == 0.0F);
+    CHECK(next_tile(row, scores.data(), 2) == 0.0F);
     CHECK(scores == std::vector<float>{1, 0});
     scores = {masked, masked};
-    CHECK(gpu::next_tile(row, scores.data(), 2) == 1.0F);
+    CHECK(next_tile(row, scores.data(), 2) == 1.0F);
     CHECK((row.sum == 1 && row.largest == 1));
     scores = {3, 1};
-    CHECK(gpu::next_tile(row, scores.data(), 2) == static_cast<float>(std::exp(-2.0)));
+    CHECK(next_tile(row, scores.data(), 2) == static_cast<float>(std::exp(-2.0)));
     CHECK(row.largest == 3);
 }
 
@@ -142,6 +142,9 @@ TEST_CASE("attention names what does not fit") {
     AttentionProblem wrong = heads.problem;
     wrong.tile_keys = 24;
     refused(wrong, "a tile of 24 keys is not a multiple of 16 from 16 to 256");
+    wrong = heads.problem;
+    wrong.splits = 2;
+    refused(wrong, "the attention kernel takes one split, no threshold and P in the operands' format");
     wrong = heads.problem;
     wrong.format = formats::e4m3;
     refused(wrong, "attention takes fp16 or bf16");

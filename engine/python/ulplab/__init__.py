@@ -14,6 +14,7 @@ the bits of the program `ulplab`; docs/python.md is the guide. help(ulplab.matmu
     blocks      quantize, dequantize, quantizations
     products    matmul, dot, units, unit, Order
     questions   explain, bound, discover, inspect, recordings
+    agreement   reduce (sums over ranks), attention (by tiles), mismatch (of a sampler and a trainer)
     training    train, gradients, nets
     PyTorch     ulplab.torch (import it): emulate, GradScaler, quantize_, compare, export
 
@@ -21,8 +22,10 @@ Bad input: TypeError for types, ValueError for names, shapes and numbers, DataEr
 """
 
 from ._core import BitsDiffer, DataError, __version__
-from . import _analysis, _numbers, _products, _training
+from . import _agreement, _analysis, _mismatch, _numbers, _products, _training
+from ._agreement import *  # noqa: F403
 from ._analysis import *  # noqa: F403
+from ._mismatch import *  # noqa: F403
 from ._numbers import *  # noqa: F403
 from ._products import *  # noqa: F403
 from ._training import *  # noqa: F403
@@ -31,4 +34,5 @@ DataError.__module__ = BitsDiffer.__module__ = __name__
 DataError.__doc__ = "A file that is missing, cut short or malformed. The message names the file and the remedy."
 BitsDiffer.__doc__ = "Two computations that must agree bit for bit do not."
 
-__all__ = ["BitsDiffer", "DataError"] + _numbers.__all__ + _products.__all__ + _analysis.__all__ + _training.__all__
+__all__ = ["BitsDiffer", "DataError"] + _numbers.__all__ + _products.__all__ + _analysis.__all__ + _training.__all__ \
+    + _agreement.__all__ + _mismatch.__all__

@@ -237,3 +237,63 @@ def gradients(net: str | os.PathLike[str] | Mapping[str, Any], x: ArrayLike, dy:
               weights: Mapping[str, ArrayLike] | str | os.PathLike[str] | None = ..., recipe: str = ...,
               unit: str | Unit | None = ..., seed: int = ..., fp32: Iterable[str] = ..., low: Iterable[str] = ...,
               ) -> tuple[NDArray[numpy.float32], dict[str, NDArray[numpy.float32]]]: ...
+
+class Reduction:
+    algorithm: str
+    format: str
+    ranks: int
+    sum: Any
+    exact: NDArray[numpy.float64]
+    magnitude: NDArray[numpy.float64]
+    bound: NDArray[numpy.float64]
+    error: NDArray[numpy.float64]
+    max_error: float
+    rms_error: float
+    max_ratio: float
+    height: int
+    not_finite: int
+    def order(self, element: int | tuple[int, ...] = ...) -> str: ...
+    def owner(self, element: int | tuple[int, ...] = ...) -> int | None: ...
+
+def reduce(parts: Iterable[ArrayLike], algorithm: Literal["ring", "tree", "two-level"] = ..., *,
+           format: str | Format = ..., node: int = ..., chunk: int | None = ..., round: bool = ...) -> Reduction: ...
+
+class Attention:
+    out: Any
+    lse: Any
+    rescaled: int
+    def backward(self, d_out: ArrayLike) -> tuple[Any, Any, Any]: ...
+    def tiles(self, query: int, head: int | tuple[int, ...] = ...) -> list[dict[str, Any]]: ...
+    def explain(self, query: int, head: int | tuple[int, ...] = ...) -> str: ...
+
+def attention(q: ArrayLike, k: ArrayLike, v: ArrayLike, *, unit: str | Unit = ..., tile: int = ..., split: int = ...,
+              causal: bool = ..., rescale_threshold: float = ..., p_format: str | Format | None = ...,
+              scale: float | None = ..., round: bool = ..., policy: str | None = ...) -> Attention: ...
+
+class Mismatch:
+    sequences: int
+    tokens: int
+    equal: bool
+    not_finite: dict[str, dict[str, int] | None]
+    rms: float | None
+    max: float | None
+    mean: float | None
+    kl: float | None
+    outside: float | None
+    capped: float | None
+    argmax_changes: float | None
+    sequence_ratio: list[float] | None
+    first_difference: int | None
+    growth_exponent: float | None
+    top_share: float | None
+    token_effect: dict[str, float] | None
+    in_bf16: dict[str, bool] | None
+    logit_deviation: float | None
+    growth: list[dict[str, float]]
+    outliers: list[dict[str, float]]
+    model: dict[str, int]
+    causes: list[dict[str, Any]]
+    def to_json(self) -> str: ...
+
+def mismatch(a: str | os.PathLike[str] | Mapping[str, ArrayLike], b: str | os.PathLike[str] | Mapping[str, ArrayLike], *,
+             layers: int = ..., width: int = ..., vocabulary: int | None = ...) -> Mismatch: ...

@@ -1,130 +1,62 @@
 """The dispatch mode under which PyTorch computes in a unit's arithmetic. ulplab.torch is the interface."""
 
-import contextlib
-from collections import Counter
-
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from . import _convolutions, _core, _engine_operations, _torch_products
-from ._attention import forward_of
-from ._ops import MOVES, REDUCTIONS, ROUNDED, names_of, plain_name
+from ._ops import MOVES, REDUCTIONS, ROUNDED, names_of, plain_name, split_names
 from ._optimizer_steps import OptimizerSteps
 from ._parameter_kinds import ParameterKinds
-from ._passes import PASSES, Passes, WatchedEngine
 from ._products import _order
 from ._report import Report
 from ._rounding import Rounding
-
-active = []  # emulations that are entered, the innermost last
-
-
-@contextlib.contextmanager
-def paused():
-    """What runs inside is plain PyTorch: optimizers, loss scalers."""
-    for run in active:
-        run._paused += 1
-    try:
-        yield
-    finally:
-        for run in active:
-            run._paused -= 1
+from ._run import PASSES, Run, floats, on_one_thread
 
 
-def _floats(result):
-    """The tensors of numbers among one result or several."""
-    return [each for each in (result if isinstance(result, (tuple, list)) else (result,))
-            if isinstance(each, torch.Tensor) and each.is_floating_point()]
+#: Marks of tensors: low; in fp32, until an operation of the trainer's casts it; in fp32 because the user said so.
+NOT_SINGLE, SINGLE, KEPT_SINGLE = 0, 1, 2
 
 
-class Emulation(TorchDispatchMode):
+class Emulation(Run):
+    """Tensors of fp32 that carry the numbers of a recipe's formats."""
+
     def __init__(self, backend, recipe, order, fp32, strict, seed):
-        super().__init__()
-        named = names_of(fp32)
+        operations, modules = split_names(fp32)
+        super().__init__(strict, modules)
+        named = names_of(operations)
         in_fp32 = [name for aten, name in _engine_operations.NAMES.items() if aten in named]
         if "native_batch_norm" in named:
             in_fp32.append("batch_norm")  # whose parameters are then in fp32, too
         self.products = _core.Emulated(recipe, backend, _order(order), seed, in_fp32)
         self.recipe = self.products.recipe
-        self.strict = strict
         self.low = self.recipe["low"]
-        self.rounding = Rounding(self.low, self.recipe["flush"])
-        self.vector = self.rounding.vector
-        self.passes = Passes()
+        self.rounding = Rounding(self.low, self.recipe["flush"], self.located)
         casts = self.recipe["casts"]
         self.single = named | names_of(name for name, cast in casts.items() if cast == "single")
         if self.recipe["keep_batchnorm_fp32"]:
             self.single |= names_of(["batch_norm"])
-        self.not_emulated = Counter()
         self.kinds = ParameterKinds(self.recipe["kept"]["linear_weight"])
         self.optimizers = OptimizerSteps(self.recipe, self.products, self.kinds, seed, self.not_emulated)
-        self._names = {}
-        self._stack = []
-        self._paused = 0
-        self._undo = []
+        self._throughout = "weight" in self.recipe["kept"][""]  # nothing is kept in fp32: operations outside modules, too
+        self._exact = False  # whether the operation that runs belongs to a module in fp32
+        self._exact_products = None
         self._kinds = {}
         self._handlers = {**_torch_products.HANDLERS, **_convolutions.HANDLERS}
 
-    # ---- entering and leaving ----
+    def _root_entered(self, module):
+        self.optimizers.name(module)
+        self.kinds.add(module)
+        if self.passes.add_layers(module):
+            self.products.set_linear_layers([name for name, _ in self.passes.layers.values()])
 
-    def __enter__(self):
-        hooks = torch.nn.modules.module
-        self._undo = [hooks.register_module_forward_pre_hook(self._entered).remove,
-                      hooks.register_module_forward_hook(self._left).remove]
-        variable = torch.autograd.Variable
-        self._patch(variable, "_execution_engine", WatchedEngine(self.passes, variable._execution_engine))
-        for name, replacement in self.optimizers.patches():
-            self._patch(torch.autograd.profiler.record_function, name, replacement)
-        self._patch(torch.nn.functional, "linear", self._linear)
-        attention = torch.nn.MultiheadAttention
-        self._patch(attention, "forward", forward_of(attention.forward))
-        # The fused kernels of attention in evaluation are left aside where somebody overrides functions.
-        self._patch(torch.overrides, "has_torch_function", lambda tensors: True)
-        active.append(self)
-        return super().__enter__()
-
-    def __exit__(self, *error):
-        try:
-            return super().__exit__(*error)
-        finally:
-            active.remove(self)
-            for undo in reversed(self._undo):
-                undo()
-            self.passes.clear()
-            self._stack.clear()
-
-    def _patch(self, owner, name, value):
-        old = owner.__dict__.get(name, getattr(owner, name))
-        setattr(owner, name, value)
-        self._undo.append(lambda: setattr(owner, name, old))
-
-    def _entered(self, module, args):
-        if not self._stack:
-            for name, each in module.named_modules():
-                self._names[id(each)] = name or type(module).__name__
-            self.kinds.add(module)
-            if self.passes.add_layers(module):
-                self.products.set_linear_layers([name for name, _ in self.passes.layers.values()])
-        self._stack.append(self._names.get(id(module), type(module).__name__))
-
-    def _left(self, module, args, result):
-        if self._stack:
-            self._stack.pop()
+    def step_number(self):
+        return self.products.step
 
     # ---- what operations are computed with ----
 
     def report(self):
         """What was computed up to now: a Report."""
         return Report(self.recipe["name"], self.products.backend, self.products.path(1024, 1024, 1024),
-                      self.rounding.modules, self.rounding.first, self.not_emulated)
-
-    def module(self):
-        """The path of the module that runs, "" outside of modules."""
-        return self._stack[-1] if self._stack else ""
-
-    def where(self, name, module):
-        which = "backward" if self.passes.backward else "optimizer" if self.optimizers.running else "forward"
-        return {"module": module, "pass": which, "step": self.products.step, "operation": name}
+                      self.rounding.modules, self.rounding.first, self.not_emulated, self.optimizers.lost, self.left_in_fp32)
 
     def multiply(self, name, a, b, purpose=None):
         """A * B in fp32, as the unit gives it, by the recipe's rules for its operands, rounded to the format of the recipe's
@@ -137,38 +69,52 @@ class Emulation(TorchDispatchMode):
         if a.dtype not in (torch.float32, torch.float16, torch.bfloat16):
             raise NotImplementedError(f"emulate multiplies float32, float16 and bfloat16 tensors; aten::{name} has "
                                       f"{a.dtype}")
-        x, y = (self.kinds.value_of(each.detach()).float().numpy() for each in (a, b))
+        seen = (lambda x: x) if self._exact else self.kinds.value_of
+        x, y = (seen(each.detach()).float().numpy() for each in (a, b))
         operation = _torch_products.OPERATIONS[name]
-        result = torch.from_numpy(self.products.matmul(x, y, layer, operation, which, gradient))
+        products = self._fp32_products() if self._exact else self.products
+        result = torch.from_numpy(products.matmul(x, y, layer, operation, which, gradient))
         counts = self.rounding.counts(module)
         counts.products[PASSES[which]] = counts.products.get(PASSES[which], 0) + (x.shape[0] if x.ndim == 3 else 1)
         counts.multiplications += result.numel() * x.shape[-1]
         return self.step(result), module
 
+    def _fp32_products(self):
+        if self._exact_products is None:
+            backend = self.products.backend
+            known = "(" in backend or backend in ("soft:ieee", "eigen")
+            self._exact_products = _core.Emulated("fp32", backend if known else f"with_ieee({backend})", None, 0, [])
+        return self._exact_products
+
+    def vector(self, bias):
+        """A bias as the model sees it."""
+        return bias if self._exact else self.rounding.vector(bias)
+
     def step(self, tensor):
         """A step's result on the grid of the recipe's steps, in place: pure recipes compute in 16 bits throughout."""
-        if self.recipe["compute"] != "fp32":
+        if self.recipe["compute"] != "fp32" and not self._exact:
             _core.round_in_place(tensor.numpy(), self.recipe["compute"], self.recipe["flush"])
         return tensor
 
-    @staticmethod
-    def _linear(x, weight, bias=None):
-        """torch.nn.functional.linear as one product with its bias, whatever the dimensions and strides of x."""
-        if x.dim() <= 2:
-            return torch._C._nn.linear(x, weight, bias)
-        rows = x.reshape(-1, x.shape[-1])
-        return torch._C._nn.linear(rows, weight, bias).reshape(*x.shape[:-1], weight.shape[0])
+    def sum_rows(self, matrix):
+        return torch.from_numpy(self.products.sum_rows(matrix.contiguous().numpy(), False))
 
     @staticmethod
-    def mark(result):
+    def mark(result, how=SINGLE):
         """Says that results stay in fp32."""
-        for each in _floats(result):
-            each._ulplab_single = True
+        for each in floats(result):
+            each._ulplab_single = how
         return result
 
     @staticmethod
+    def marks(args):
+        """The strongest mark among operands."""
+        return max((getattr(x, "_ulplab_single", NOT_SINGLE) for x in args if isinstance(x, torch.Tensor)),
+                   default=NOT_SINGLE)
+
+    @staticmethod
     def is_marked(tensor):
-        return getattr(tensor, "_ulplab_single", False)
+        return getattr(tensor, "_ulplab_single", NOT_SINGLE) > NOT_SINGLE
 
     def is_single(self, aten, tensor):
         """Whether an operation takes the tensor in fp32 though the recipe's format is another one."""
@@ -176,6 +122,9 @@ class Emulation(TorchDispatchMode):
 
     def finish(self, name, result, operands, module, dtype=torch.float32):
         """The result of an operation, rounded to the recipe's format."""
+        if self._exact:
+            self.rounding.look(result, operands, self.where(name, module))
+            return self.mark(result, KEPT_SINGLE)
         self.rounding.result(result, operands, self.where(name, module))
         return result if dtype is torch.float32 else result.to(dtype)
 
@@ -197,7 +146,7 @@ class Emulation(TorchDispatchMode):
             kind = "view"
         elif known and name in MOVES:
             kind = "move"
-        elif known and name in ROUNDED:
+        elif known and (name in ROUNDED or torch.Tag.pointwise in func.tags or torch.Tag.reduction in func.tags):
             kind = "round"
         else:
             kind = "unknown"
@@ -210,14 +159,51 @@ class Emulation(TorchDispatchMode):
                 "give strict=False: it then runs in fp32 and is listed in the report")
         self.not_emulated[func._schema.name] += 1
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        kwargs = kwargs or {}
-        if self._paused:
-            return func(*args, **kwargs)
+    def compute(self, func, args, kwargs):
         known = self._kinds.get(func)
         if known is None:
             known = self._kinds[func] = self._classify(func)
-        kind, name, in_place = known
+        if known[0] not in ("move", "view"):
+            self.remember_place()
+            if self.in_fp32() and not self.optimizers.running:
+                return known[1], self._in_single(func, *known[:2], args, kwargs)
+        if known[1].startswith("_foreach_") and known[0] == "unknown":
+            return known[1], self._one_by_one(func, known[1], known[2], args, kwargs)
+        return known[1], self._compute(func, *known, args, kwargs)
+
+    def _in_single(self, func, kind, name, args, kwargs):
+        """In fp32, operands and result: what belongs to a module that fp32=[...] names."""
+        if kind == "product" and floats(args):
+            self._exact = True
+            try:
+                return self._handlers[name](self, *args, **kwargs)
+            finally:
+                self._exact = False
+        result = (on_one_thread if name in REDUCTIONS else _call)(func, args, kwargs)
+        where = self.where(name, self.module())
+        for each in floats(result):
+            self.rounding.look(each, args, where)
+        return self.mark(result, KEPT_SINGLE)
+
+    def _one_by_one(self, func, name, in_place, args, kwargs):
+        """An operation on lists of tensors as one on each."""
+        base = name.removeprefix("_foreach_")
+        each = getattr(torch.ops.aten, "linalg_vector_norm" if base == "norm" else base + "_" * in_place)
+        count = len(next(x for x in args if isinstance(x, (list, tuple))))
+        results = []
+        self._again(True)
+        try:
+            for i in range(count):
+                own = [x[i] if isinstance(x, (list, tuple)) else x for x in args]
+                named = {key: x[i] if isinstance(x, (list, tuple)) else x for key, x in kwargs.items()}
+                if base in ("addcmul", "addcdiv") and len(own) > 3:
+                    named["value"] = own.pop()
+                results.append(each(*own, **named))
+        finally:
+            self._again(False)
+        return None if in_place else results
+
+    def _compute(self, func, kind, name, in_place, args, kwargs):
         if kind in ("move", "view"):
             return self._move(func, kind, in_place, args, kwargs)
         # The closure that step() was given runs with gradients, the optimizer's own operations without.
@@ -225,13 +211,23 @@ class Emulation(TorchDispatchMode):
             return self._optimizer(func, name, in_place, args, kwargs)
         if kind == "product":
             if not any(isinstance(x, torch.Tensor) and x.is_floating_point() for x in args):
+                if any(isinstance(x, torch.Tensor) and x.is_complex() for x in args):
+                    self.not_emulated[f"{func._schema.name} of complex numbers"] += 1
+                return func(*args, **kwargs)
+            if not self.strict and any(x.dtype is torch.float64 for x in floats(args)):
+                self.not_emulated[f"{func._schema.name} of float64"] += 1
                 return func(*args, **kwargs)
             return self._handlers[name](self, *args, **kwargs)
-        if kind == "engine" and self._inside(_floats(args)):
+        if kind == "engine" and self.marks(args) == KEPT_SINGLE and not self.passes.backward:
+            return self._in_single(func, kind, name, args, kwargs)
+        if kind == "engine" and self._inside(floats(args)):
             result = _engine_operations.HANDLERS[name](self, *args, **kwargs)
             if result is not NotImplemented:
                 return result
         if kind == "unknown":
+            result = self.taken_apart(func, args, kwargs)
+            if result is not NotImplemented:
+                return result
             self._refuse(func)
         return self._rounded(func, name, in_place, args, kwargs)
 
@@ -239,10 +235,10 @@ class Emulation(TorchDispatchMode):
         if kind == "move" and self._stack:
             args = self._as_seen(args, in_place)
         result = func(*args, **kwargs)
-        if any(self.is_marked(x) for x in args if isinstance(x, torch.Tensor)):
-            self.mark(result)
+        if how := self.marks(args):
+            self.mark(result, how)
         if kind == "view" and any(self._is_parameter(x) for x in args):
-            for each in _floats(result):
+            for each in floats(result):
                 each._ulplab_parameter = True
         return result
 
@@ -260,42 +256,41 @@ class Emulation(TorchDispatchMode):
                      and not (in_place and i == 0) else x for i, x in enumerate(args))
 
     def _optimizer(self, func, name, in_place, args, kwargs):
-        if name.startswith(("_foreach_", "_fused_")):
-            self._refuse(func, "give the optimizer foreach=False")
+        if name.startswith("_fused_"):  # fp32 inside; weights and state are rounded when the step is over
+            return func(*args, **kwargs)
         result = self.optimizers.compute(func, name, in_place, args, kwargs)
-        for each in _floats(result):
+        for each in floats(result):
             self.rounding.look(each, args[1:], self.where(name, "optimizer"))
         return result
 
     def _inside(self, tensors):
         """Whether an operation is one of the model's."""
-        return bool(tensors) and (self.passes.backward or self._stack or any(x.requires_grad for x in tensors))
+        return bool(tensors) and (self._throughout or self.passes.backward or self._stack
+                                  or any(x.requires_grad for x in tensors))
 
     def _rounded(self, func, name, in_place, args, kwargs):
-        tensors = _floats(args)
+        tensors = floats(args)
         single = name in self.single or any(self.is_marked(x) for x in tensors)
         if self.passes.backward and name.endswith(("_backward", "_backward_data")) and name not in self.single:
             single = False  # the gradient of a low operand is low
         if not self._inside(tensors):
+            if tensors and self.low != "fp32" and any(x.dim() > 0 and x.dtype is torch.float32 for x in tensors):
+                self.left_in_fp32[f"{name} outside of modules"] += 1
             return func(*args, **kwargs)
         if not single:
             args = self._as_seen(args, in_place)
-        result = self._run(func, name, args, kwargs)
+        result = (on_one_thread if name in REDUCTIONS else _call)(func, args, kwargs)
         if single:
-            return self.mark(result)
+            return self.mark(result, max(SINGLE, self.marks(args)))
         where = self.where(name, self.module())
-        for each in _floats(result):
+        if self._throughout and name in REDUCTIONS and isinstance(result, torch.Tensor) and result.dim() == 0:
+            self.rounding.result(result.detach().reshape(1), args, where)
+            return result
+        for each in floats(result):
             if each.dtype is torch.float32 and not (in_place and isinstance(each, torch.nn.Parameter)):
                 self.rounding.result(each, args, where)
         return result
 
-    @staticmethod
-    def _run(func, name, args, kwargs):
-        if name not in REDUCTIONS or torch.get_num_threads() == 1:
-            return func(*args, **kwargs)
-        threads = torch.get_num_threads()
-        torch.set_num_threads(1)
-        try:
-            return func(*args, **kwargs)
-        finally:
-            torch.set_num_threads(threads)
+
+def _call(func, args, kwargs):
+    return func(*args, **kwargs)

@@ -9,17 +9,32 @@
 docs/python.md says what is emulated, and how it compares with the trainer of the library.
 """
 
+import contextlib
+
 import torch
 
 from . import _core
 from ._backends import backend_of
-from ._emulation import Emulation, active, paused
+from ._emulation import Emulation
+from ._run import active, paused
 from ._export import export
+from ._invariance import Invariance, invariance_of, rule_of
 from ._kinds import natural, real
+from ._native import Native
 from ._numbers import quantize
+from ._private import check_version
 from ._report import Report
+from ._sides import SideMismatch, side_mismatch
 
-__all__ = ["emulate", "Report", "recipes", "GradScaler", "quantize_", "compare", "Comparison", "paused", "export"]
+check_version(torch.__version__)
+
+__all__ = ["emulate", "autocast", "Report", "recipes", "GradScaler", "quantize_", "compare", "Comparison", "paused", "export"]
+__all__ += ["invariance", "Invariance", "mismatch", "SideMismatch"]
+
+
+#: What others call some recipes.
+ALIASES = {"bf16_pure": "pure_bf16", "bf16_true": "pure_bf16", "bf16_mixed": "bf16", "fp16_mixed": "mixed_fp16",
+           "16_mixed": "mixed_fp16", "fp16_true": "fp16", "fp16_pure": "fp16", "16_true": "fp16"}
 
 
 def recipes():
@@ -27,32 +42,50 @@ def recipes():
     return dict(_core.recipes())
 
 
-def emulate(unit="h100", recipe="mixed_fp16", *, order=None, fp32=(), strict=True, seed=0):
-    """A context in which every matrix product of PyTorch is that of a matrix unit, and results are rounded as a recipe
-    says.
+def emulate(unit="h100", recipe=None, *, order=None, fp32=(), strict=True, seed=0):
+    """A context in which PyTorch computes as a card does: every matrix product is that of a matrix unit.
 
     unit    a GPU ("h100", "a100.wmma"), a unit's key ("sm_90:wgmma.fp16.fp32"), a file that describes one, "ieee" (each
             step rounded, in a written order) or "eigen" (fast, in no promised order)
-    recipe  how products take their operands and what results are rounded to: "mixed_fp16", "bf16", "tf32", "fp8",
-            "mxfp8", "nvfp4", ... (:func:`recipes`); the products are computed by the trainer's own code
+    recipe  None: the tensors' own types decide. Products of float16, bfloat16 and float8 tensors (torch._scaled_mm) are
+            those of the unit's rows, of float32 tensors IEEE's or TF32's, as torch.backends.cuda.matmul.allow_tf32 says;
+            a result is rounded once to its type. Other operations on float16 and bfloat16 compute in fp32 and round once.
+            A name: tensors stay float32 and carry the recipe's formats, "mixed_fp16", "bf16", "tf32", "fp8", "mxfp8",
+            "nvfp4", ... (:func:`recipes`; also bf16_mixed, bf16_true, fp16_mixed, ...), by the trainer's own code
     order   an ulplab.Order for the products without block scales, split-k say
-    fp32    point-wise operations that stay in fp32, beside those of the recipe: "layer_norm", "softmax", ...
-    strict  refuse an operation that cannot be emulated (NotImplementedError with its name); else it runs in fp32 and is
-            listed in the report
+    fp32    what is computed in fp32: operations ("layer_norm", "softmax", "pow", ...) and modules, by patterns of their
+            paths ("lm_head", "model.layers.*.mlp.gate"). Its results are fp32 and flow on so, up to the next product
+            or cast
+    strict  refuse an operation that may multiply inside and cannot be emulated (NotImplementedError with its name); else
+            PyTorch computes it, and it is listed in the report
     seed    of stochastic rounding
 
     Emulated: mm, addmm, bmm, baddbmm, matrix-vector products, convolutions (one to three dimensions, transposed ones too)
-    and attention, which is taken apart, forward and backward; point-wise operations and sums of fp32 tensors. Tensors
-    stay float32 and carry the recipe's format; parameters are the masters, and are rounded where they are read.
-    Normalisations, softmax, cross entropy, gelu, tanh, sigmoid and sums are the trainer's own. Optimizers keep weights,
-    moments and gradients in the recipe's formats. Numbers without extents (a loss, its scale) stay fp32.
+    and attention, forward and backward; point-wise operations, sums and norms; optimizers, over lists of tensors and fused
+    ones, too. torch.autocast("cuda") and torch.amp.GradScaler("cuda") act inside as on a card. fp64, integers, complex
+    and sparse tensors are PyTorch's own, and are listed.
 
-    ``run.report()`` has products, over- and underflows by module and the first value that is not finite. The bits do not
-    depend on the number of threads.
+    ``run.report()`` has products, over- and underflows by module, the first value that is not finite with the user's
+    line and a remedy, and lost updates. The bits do not depend on the number of threads.
 
-    ValueError: no such unit or recipe, or a unit that lacks the recipe's products, with one that has them.
+    ValueError: no such unit or recipe, a unit that lacks the products, a pattern that no module has (when the block ends).
+    TypeError: a CUDA tensor.
     """
-    return Emulation(backend_of(unit), recipe, order, fp32, strict, seed)
+    if recipe is None:
+        return Native(backend_of(unit), order, fp32, strict, seed)
+    name = str(recipe).replace("-", "_")
+    return Emulation(backend_of(unit), ALIASES.get(name, name), order, fp32, strict, seed)
+
+
+@contextlib.contextmanager
+def autocast(unit="h100", dtype=torch.float16, **options):
+    """emulate(unit, **options) with a region of torch.autocast("cuda", dtype) in it: CUDA's lists of functions.
+
+    Matrix products, convolutions and attention take their operands in ``dtype``; powers, exponentials, logarithms, sums,
+    norms, softmax and losses theirs in fp32; additions of two types give the wider. Gives the emulation.
+    """
+    with emulate(unit, **options) as run, torch.autocast("cuda", dtype):
+        yield run
 
 
 class GradScaler:
@@ -186,3 +219,45 @@ def compare(train, recipes, *, unit="h100", seed=0, strict=True, **options):
             losses[name] = [float(loss) for loss in train(run)]
             reports[name] = run.report()
     return Comparison(losses, reports)
+
+
+def invariance(module, shapes, *, rule=None, unit="h100", recipe="bf16", seed=0):
+    """Whether a row's bits depend on the rows that are computed with it, where a kernel's order is chosen by shape.
+
+    module  a module with Linear layers that returns a tensor; the first extent is the batch
+    shapes  shapes of inputs that differ in the first extent, or that extent alone (of a module of rows): 1, 8, 64, ...
+    rule    which order a product of m x k by k x n takes: a function of (m, n, k) that returns a split_k or an Order, or a
+            dictionary from (m, n, k), or from the largest m, to these. By default split-k that fills 132 processors with
+            tiles of 128 x 128. The rule is for Linear layers; every other product has one order
+    unit, recipe   as in :func:`emulate`; seed: of the inputs
+
+    Returns an :class:`Invariance`: which rows change, the smallest counter-example, and what each fixed order that the rule
+    takes would give: whether bits still change, and the error against fp64.
+
+    ValueError: dropout that is on, no Linear layer, shapes that do not fit, an order that a layer cannot take.
+
+    >>> print(ulplab.torch.invariance(torch.nn.Linear(4096, 512), [1, 16, 256, 1024]))
+    """
+    return invariance_of(module, shapes, rule_of(rule), lambda order: emulate(unit, recipe, order=order, strict=False),
+                         seed)
+
+
+def mismatch(model, tokens, *, a, b):
+    """How far two arithmetics of one model differ in the log-probabilities of the same tokens: a sampler (a) and a trainer
+    (b), say.
+
+    model   gives logits of (sequences, places, vocabulary), or an object with .logits; dropout off
+    tokens  integers, sequences x places: each token but the first is judged given those before it
+    a, b    dictionaries of unit, recipe, order, fp32 (as in :func:`emulate`), batch (sequences that are computed together) and
+            modules (a dictionary from a module's path, or its end, to what differs there: {"lm_head": {"recipe": "fp32"}})
+
+    Returns a :class:`SideMismatch`: the figures of ulplab.mismatch, the distance of both from fp64, the first operation whose
+    bits differ, by_module() and remedies().
+
+    ValueError: sides with unknown fields, tokens beyond the vocabulary, no logits, dropout that is on, a path that matches
+    nothing, an order that a unit cannot take.
+
+    >>> found = ulplab.torch.mismatch(model, tokens, a={"order": ulplab.Order(split_k=4)}, b={})
+    >>> found.rms, found.first, found.remedies()
+    """
+    return side_mismatch(emulate, model, tokens, a, b)

@@ -4,7 +4,7 @@ import pathlib
 
 import torch
 
-from . import Order, Quantized, Unit
+from . import Mismatch, Order, Quantized, Unit
 
 class Report:
     recipe: str
@@ -14,7 +14,7 @@ class Report:
     first_not_finite: dict[str, Any] | None
     not_emulated: dict[str, int]
     @property
-    def products(self) -> int: ...
+    def products(self) -> dict[str, int]: ...
     @property
     def overflows(self) -> int: ...
     @property
@@ -24,8 +24,9 @@ class Emulation(ContextManager["Emulation"]):
     def report(self) -> Report: ...
 
 def recipes() -> dict[str, str]: ...
-def emulate(unit: str | Unit = ..., recipe: str = ..., *, order: Order | Mapping[str, int] | None = ...,
+def emulate(unit: str | Unit = ..., recipe: str | None = ..., *, order: Order | Mapping[str, int] | None = ...,
             fp32: Sequence[str] = ..., strict: bool = ..., seed: int = ...) -> Emulation: ...
+def autocast(unit: str | Unit = ..., dtype: torch.dtype = ..., **options: Any) -> ContextManager[Emulation]: ...
 def paused() -> ContextManager[None]: ...
 
 class GradScaler:
@@ -53,3 +54,23 @@ class Comparison:
 
 def compare(train: Callable[[Emulation], Iterable[float]], recipes: Sequence[str], *, unit: str | Unit = ...,
             seed: int = ..., strict: bool = ..., **options: Any) -> Comparison: ...
+
+class Invariance:
+    invariant: bool
+    changes: list[dict[str, Any]]
+    first: dict[str, Any] | None
+    error: float
+    remedies: list[dict[str, Any]]
+
+def invariance(module: torch.nn.Module, shapes: Iterable[int | tuple[int, ...]], *, rule: Any = ..., unit: str = ...,
+               recipe: str = ..., seed: int = ...) -> Invariance: ...
+
+class SideMismatch(Mismatch):
+    log_probabilities: dict[str, torch.Tensor]
+    distance: dict[str, float]
+    first: dict[str, Any] | None
+    growth_by_module: list[dict[str, Any]]
+    def by_module(self, modules: Iterable[str] | None = ...) -> list[dict[str, Any]]: ...
+    def remedies(self, head: str | None = ...) -> list[dict[str, Any]]: ...
+
+def mismatch(model: torch.nn.Module, tokens: torch.Tensor, *, a: Mapping[str, Any], b: Mapping[str, Any]) -> SideMismatch: ...

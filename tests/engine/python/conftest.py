@@ -20,9 +20,11 @@ def program():
 
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}  # what it computes here is small
 
-    def run(*arguments):
-        return subprocess.run([path, *map(str, arguments)], check=True, capture_output=True, text=True,
-                              env=environment).stdout
+    def run(*arguments, code=0):
+        ended = subprocess.run([path, *map(str, arguments)], capture_output=True, text=True, env=environment)
+        if ended.returncode != code:
+            raise subprocess.CalledProcessError(ended.returncode, ended.args, ended.stdout, ended.stderr)
+        return ended.stdout
 
     return run
 

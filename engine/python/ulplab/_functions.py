@@ -1,0 +1,56 @@
+"""What emulation does above autograd: PyTorch's functions as the user's code calls them."""
+
+import torch
+from torch.nn import functional
+from torch.overrides import TorchFunctionMode
+
+from . import _autocast
+from ._attention import attention, fused_attention
+
+
+class Functions(TorchFunctionMode):
+    """Sees the calls of an emulation's block. ``run`` is the emulation."""
+
+    def __init__(self, run):
+        super().__init__()
+        self._run = run
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if self._run._paused:
+            return func(*args, **kwargs)
+        if torch.is_autocast_enabled("cuda"):
+            args, kwargs = _autocast.cast(getattr(func, "__name__", ""), args, kwargs)
+        elif self._run.by_types and self._run.has_fp32:
+            args, kwargs = self._run.one_type(getattr(func, "__name__", ""), args, kwargs)
+        handler = HANDLERS.get(func)
+        return func(*args, **kwargs) if handler is None else handler(self._run, func, *args, **kwargs)
+
+
+def _linear(run, func, x, weight, bias=None):
+    """One product with its bias, whatever the dimensions and strides of x."""
+    if x.dim() <= 2:
+        return func(x, weight, bias)
+    rows = x.reshape(-1, x.shape[-1])
+    return func(rows, weight, bias).reshape(*x.shape[:-1], weight.shape[0])
+
+
+def _backward(run, func, *args, **kwargs):
+    with run.passes.of_autograd():
+        return func(*args, **kwargs)
+
+
+def _attention(run, func, *args, **kwargs):
+    return attention(run._functions, func, *args, **kwargs)
+
+
+def _sdpa(run, func, query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
+    """Attention as a fused kernel computes it, where the tensors' types decide: scores and softmax in fp32."""
+    if not run.by_types or query.dtype not in (torch.float16, torch.bfloat16):
+        return func(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
+    return fused_attention(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
+
+
+HANDLERS = {functional.scaled_dot_product_attention: _sdpa,
+            functional.linear: _linear, functional.multi_head_attention_forward: _attention,
+            **{func: _backward for func in (torch.Tensor.backward, torch.autograd.backward, torch.autograd.grad)}}

@@ -1,0 +1,523 @@
+"""Sums over ranks, attention by tiles, and the gaps of a sampler and a trainer."""
+
+import json
+import time
+
+import numpy
+import pytest
+
+import ulplab
+from conftest import same_bits
+
+WGMMA = "sm_90:wgmma.bf16.fp32"
+
+
+def bf16(shape, seed=1, scale=1.0):
+    return ulplab.round((numpy.random.default_rng(seed).standard_normal(shape) * scale).astype("f4"), "bf16")
+
+
+# Sums over ranks
+
+
+def sum_by_text(parts, text, format):
+    """The sum as an order's text says, each addition in fp64 and then rounded."""
+    values = {str(rank): part for rank, part in enumerate(parts)}
+
+    class Number:
+        def __init__(self, x):
+            self.x = x
+
+        def __add__(self, other):
+            return Number(float(ulplab.round(self.x + other.x, format)))
+
+    names = {f"r{name}": Number(float(value)) for name, value in values.items()}
+    return eval(__import__("re").sub(r"(\d+)", r"r\1", text), {}, names).x  # noqa: S307: the text is ulplab's
+
+
+@pytest.mark.parametrize("format", ["bf16", "fp16", "fp32"])
+@pytest.mark.parametrize("algorithm, ranks, node", [("ring", 5, 8), ("tree", 6, 8), ("tree", 7, 8), ("tree", 1, 8),
+                                                    ("two-level", 12, 4), ("two-level", 6, 2)])
+def test_a_sum_over_ranks_is_the_one_that_its_order_says(format, algorithm, ranks, node):
+    parts = ulplab.round(numpy.random.default_rng(3).standard_normal((ranks, 29)).astype("f4"), format)
+    found = ulplab.reduce(parts, algorithm, format=format, node=node)
+    for i in range(29):
+        assert found.sum[i] == sum_by_text(parts[:, i], found.order(i), format), (i, found.order(i))
+    assert numpy.abs(found.error).max() > 0 or ranks == 1
+    assert (numpy.abs(found.error) <= found.bound).all()
+
+
+def test_orders_are_those_of_the_sources():
+    def ring(i):
+        return ulplab.reduce(numpy.zeros((4, 8), "f4"), "ring").order(i)
+
+    # NCCL's ring: chunk c is sent by rank c + 1 first and finished by rank c.
+    assert [ring(0), ring(2), ring(7)] == ["((1 + 2) + 3) + 0", "((2 + 3) + 0) + 1", "((0 + 1) + 2) + 3"]
+    # NCCL's trees.cc draws both trees for 14 ranks and for 13.
+    even = ulplab.reduce(numpy.zeros((14, 2), "f4"), "tree")
+    assert even.order(0) == "0 + ((8 + ((4 + ((2 + 1) + 3)) + ((6 + 5) + 7))) + ((12 + ((10 + 9) + 11)) + 13))"
+    assert even.order(1) == "13 + ((5 + ((9 + ((11 + 12) + 10)) + ((7 + 8) + 6))) + ((1 + ((3 + 4) + 2)) + 0))"
+    odd = ulplab.reduce(numpy.zeros((13, 2), "f4"), "tree")
+    assert odd.order(1).startswith("1 + ((9 + ((5 + ((3 + 2) + 4)) + ((7 + 6) + 8))) + ")
+    assert (even.height, even.owner(0)) == (7, None)
+    levels = ulplab.reduce(numpy.zeros((4, 4), "f4"), "two-level", node=2)
+    assert [levels.order(i) for i in range(4)] == ["(3 + 2) + (1 + 0)", "(1 + 0) + (3 + 2)", "(2 + 3) + (0 + 1)",
+                                                   "(0 + 1) + (2 + 3)"]
+    assert [levels.owner(i) for i in range(4)] == [0, 2, 1, 3]
+    assert [ulplab.reduce(numpy.zeros((3, 7), "f4"), chunk=2).owner(i) for i in range(7)] == [0, 0, 1, 1, 2, 2, 0]
+
+
+def test_no_error_exceeds_its_bound_and_a_ring_in_bf16_loses_as_ranks_grow():
+    errors = {}
+    for algorithm in ("ring", "tree", "two-level"):
+        for format in ("bf16", "fp16", "fp32"):
+            for ranks in (8, 64, 512, 4096):
+                rng = numpy.random.default_rng(ranks)
+                for kind in range(3):
+                    parts = rng.standard_normal((ranks, 24)) * (1, 1e-4, 1)[kind] + (0, 0, 1)[kind]
+                    parts = ulplab.round(parts.astype("f4"), format)
+                    found = ulplab.reduce(parts, algorithm, format=format)
+                    assert (numpy.abs(found.error) <= found.bound).all(), (algorithm, format, ranks, kind)
+                    exact = parts.astype("f8").sum(0)
+                    assert numpy.abs(found.exact - exact).max() <= 1e-9 * found.magnitude.max()
+                    errors[algorithm, format, ranks, kind] = found.rms_error
+    # Positive numbers stop to count in a ring: 256 + 1 is 256 in bf16. A tree's additions are as many as its height.
+    assert errors["ring", "bf16", 4096, 2] > 0.5 > 10 * errors["tree", "bf16", 4096, 2]
+    assert errors["ring", "bf16", 512, 0] > 10 * errors["ring", "fp32", 512, 0]
+    ones = ulplab.reduce(numpy.ones((512, 4), "f4"), "ring", format="bf16")
+    assert (ones.sum == 256).all() and ones.max_error == 0.5 and 0.4 < ones.max_ratio <= 1
+
+
+def test_a_sum_over_ranks_has_one_result_and_a_bound_that_overflow_does_not_pass():
+    parts = bf16((16, 3000))
+    first, again = (ulplab.reduce(parts, "tree", format="bf16").sum for _ in range(2))
+    assert same_bits(first, again)
+    assert not same_bits(first, ulplab.reduce(parts[::-1], "tree", format="bf16").sum)
+    large = ulplab.reduce(numpy.full((8, 3), 30000, "f4"), "ring", format="fp16")
+    assert large.not_finite == 3 and numpy.isinf(large.bound).all() and "not finite 3" in repr(large)
+    matrices = ulplab.reduce(bf16((4, 2, 3)), "ring", format="bf16")
+    assert matrices.sum.shape == (2, 3) and matrices.order((1, 2)) == matrices.order(5)
+
+
+def test_a_ring_over_1024_ranks_of_a_million_numbers_takes_seconds():
+    base = [bf16(10**6, seed) for seed in range(4)]
+    parts = [base[rank % 4] for rank in range(1024)]
+    start = time.perf_counter()
+    found = ulplab.reduce(parts, "ring", format="bf16")
+    assert time.perf_counter() - start < 20  # 2 s on two free cores
+    assert found.max_ratio <= 1
+
+
+def test_sums_over_ranks_refuse_what_does_not_fit():
+    for message, arguments, options in [
+            ("there are ring, tree, two-level", (numpy.zeros((2, 2), "f4"), "star"), {}),
+            ("parts has no rank", ([],), {}),
+            ("rank 1 has \\(3,\\); give one shape", ([numpy.zeros(2, "f4"), numpy.zeros(3, "f4")],), {}),
+            ("a node of 4 does not divide 6 ranks", (numpy.zeros((6, 2), "f4"), "two-level"), {"node": 4}),
+            ("element 1 of rank 1 is 0.1, which is not a number of bf16", ([[0.0, 0.0], [0.0, 0.1]],),
+             {"format": "bf16"}),
+            ("e2m1 is none", (numpy.zeros((2, 2), "f4"),), {"format": "e2m1"}),
+            ("4097 ranks; give 1 to 4096", (numpy.zeros((4097, 1), "f4"),), {})]:
+        with pytest.raises(ValueError, match=message):
+            ulplab.reduce(*arguments, **options)
+    assert ulplab.reduce([[0.1], [0.2]], format="bf16", round=True).sum[0] == float(ulplab.round(0.30078125, "bf16"))
+
+
+# Attention
+
+
+def attention_in_fp64(q, k, v, causal=False):
+    x = q.astype("f8") @ numpy.swapaxes(k.astype("f8"), -1, -2) / numpy.sqrt(q.shape[-1])
+    if causal:
+        x = numpy.where(numpy.tril(numpy.ones(x.shape[-2:], bool)), x, -numpy.inf)
+    x -= x.max(-1, keepdims=True)
+    p = numpy.exp(x)
+    return p / p.sum(-1, keepdims=True) @ v.astype("f8")
+
+
+@pytest.mark.parametrize("options", [{}, {"tile": 32}, {"tile": 48, "split": 2}, {"rescale_threshold": 8.0},
+                                     {"split": 3, "tile": 32, "rescale_threshold": 8.0}])
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention_is_near_fp64_in_every_order(options, causal):
+    q, k, v = (bf16((2, 3, 100, 32), seed, 1.5) for seed in range(3))
+    found = ulplab.attention(q, k, v, causal=causal, **options)
+    exact = attention_in_fp64(q, k, v, causal)
+    error = numpy.abs(found.out - exact)
+    # Weights are off by half an ulp of bf16, and so is the mean of values; scores' sums by much less.
+    assert 0 < error.max() <= numpy.abs(v).max() * (2.0**-8 + 2.0**-11)
+    assert numpy.sqrt((error**2).mean()) < 1e-3
+
+
+def test_attention_has_the_bits_of_its_definition():
+    """The loop of engine/analysis/tiled_attention.hpp by the package's own products and functions."""
+    q, k, v = (bf16((40, 32), seed) for seed in range(3))
+    scale, one = numpy.float32(1 / numpy.sqrt(32)), numpy.float32(1)
+    out, largest, total = numpy.zeros((40, 32), "f4"), numpy.full(40, -numpy.inf, "f4"), numpy.zeros(40, "f4")
+    for first in range(0, 40, 16):
+        x = ulplab.matmul(q, numpy.ascontiguousarray(k[first:first + 16].T), unit=WGMMA) * scale
+        top = numpy.maximum(largest, x.max(1))
+        factor = ulplab.exp(largest - top, "fp32").astype("f4")
+        p = ulplab.exp(x - top[:, None], "fp32").astype("f4")
+        total = total * factor
+        for j in range(p.shape[1]):
+            total = total + p[:, j]
+        out = ulplab.matmul(ulplab.round(p, "bf16"), v[first:first + 16], out * factor[:, None] * one, unit=WGMMA)
+        largest = top
+    assert same_bits(ulplab.attention(q, k, v, tile=16).out, out / total[:, None])
+
+
+def test_tiles_splits_and_thresholds_change_bits_and_heads_do_not():
+    q, k, v = (bf16((2, 4, 130, 32), seed, 2) for seed in range(3))
+    plain = ulplab.attention(q, k, v)
+    for options in ({"tile": 32}, {"split": 2}, {"p_format": "e4m3"}):
+        assert not same_bits(ulplab.attention(q, k, v, **options).out, plain.out), options
+    lazy = ulplab.attention(q, k, v, tile=16, rescale_threshold=8.0)
+    assert lazy.rescaled < ulplab.attention(q, k, v, tile=16).rescaled
+    assert same_bits(ulplab.attention(q, k, v, tile=130).out, ulplab.attention(q, k, v, tile=256).out)
+    for b in range(2):
+        for h in range(4):
+            assert same_bits(ulplab.attention(q[b, h], k[b, h], v[b, h]).out, plain.out[b, h])
+    grouped = ulplab.attention(q, k[:, :2], v[:, :2])
+    assert same_bits(grouped.out[:, 3], ulplab.attention(q[:, 3], k[:, 1], v[:, 1]).out)
+
+
+def test_attention_goes_backward_and_torch_agrees():
+    torch = pytest.importorskip("torch")
+    q, k, v, d = (bf16((2, 4, 70, 32), seed) for seed in range(4))
+    for causal in (False, True):
+        found = ulplab.attention(q, k, v, causal=causal, tile=32)
+        gradients = found.backward(d)
+        exact = [torch.tensor(x, dtype=torch.float64, requires_grad=True) for x in (q, k, v)]
+        near = [torch.tensor(x).bfloat16().requires_grad_() for x in (q, k, v)]
+        for tensors in (exact, near):
+            with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+                o = torch.nn.functional.scaled_dot_product_attention(*tensors, is_causal=causal)
+            o.backward(torch.tensor(d, dtype=o.dtype))
+            tensors.append(o.detach())
+        expected = [exact[3].numpy()] + [x.grad.numpy() for x in exact[:3]]
+        theirs = [near[3].double().numpy()] + [x.grad.double().numpy() for x in near[:3]]
+        for name, ours, right, other in zip(("O", "dQ", "dK", "dV"), (found.out, *gradients), expected, theirs):
+            size = numpy.sqrt((right**2).mean())
+            error, of_torch = (numpy.sqrt(((x - right)**2).mean()) / size for x in (ours, other))
+            assert error < 6e-3, (name, error)
+            assert error < 2 * of_torch, (name, error, of_torch)  # the math path rounds S and P to bf16, too
+    few = ulplab.attention(q, k[:, :2], v[:, :2])
+    d_q, d_k, d_v = few.backward(d)
+    assert d_k.shape == (2, 2, 70, 32)
+    one, two = (ulplab.attention(q[:, h], k[:, 0], v[:, 0]).backward(d[:, h]) for h in (0, 1))
+    assert same_bits(d_k[:, 0], one[1] + two[1]) and same_bits(d_q[:, 1], two[0]) and same_bits(d_v[:, 0], one[2] + two[2])
+    tensors = [torch.tensor(x) for x in (q, k, v)]
+    assert torch.is_tensor(ulplab.attention(*tensors).backward(torch.tensor(d))[0])
+
+
+def test_attention_explains_a_row():
+    q, k, v = (bf16((2, 50, 16), seed, 2) for seed in range(3))
+    found = ulplab.attention(q, k, v, tile=16, causal=True)
+    text = found.explain(20, head=1)
+    assert "query 20: 50 keys in 4 tiles of 16" in text and "keys 32 to 47: all masked, nothing changes" in text
+    assert "11 masked" in text
+    assert abs(sum(tile["share"] for tile in found.tiles(20, 1)) - 1) < 1e-5
+    split = ulplab.attention(q, k, v, tile=16, split=2).explain(3)
+    assert "split 1" in split and "merged in ascending order" in split
+    assert "not rescaled, below the threshold" in "".join(
+        ulplab.attention(q, k, v, tile=16, rescale_threshold=20.0).explain(i) for i in range(8))
+
+
+def test_attention_takes_at_most_three_times_its_products():
+    q, k, v = (bf16((4, 512, 64), seed) for seed in range(3))
+
+    def seconds(f):
+        times = []
+        for _ in range(3):
+            start = time.perf_counter()
+            f()
+            times.append(time.perf_counter() - start)
+        return min(times)
+
+    def products():
+        s = ulplab.matmul(q, numpy.swapaxes(k, -1, -2), unit=WGMMA)
+        ulplab.matmul(ulplab.round(s, "bf16"), v, unit=WGMMA)
+
+    assert seconds(lambda: ulplab.attention(q, k, v)) < 6 * seconds(products)  # 3 on a free machine
+
+
+def test_attention_refuses_what_does_not_fit():
+    q = bf16((2, 16, 32))
+    for message, call in [
+            ("leading extents", lambda: ulplab.attention(q, q[:1, :, :], q)),
+            ("Q and K need one width", lambda: ulplab.attention(q, q[..., :16], q)),
+            ("3 splits of 16 keys, which are 2 tiles of 8; give 1 to 2", lambda: ulplab.attention(q, q, q, tile=8, split=3)),
+            ("a tile of 0 keys", lambda: ulplab.attention(q, q, q, tile=0)),
+            ("P in fp32 is not an operand of a unit of bf16", lambda: ulplab.attention(q, q, q, p_format="fp32")),
+            ("is not a number of bf16", lambda: ulplab.attention(q + numpy.float32(1e-3), q, q)),
+            ("a rescale threshold of -1", lambda: ulplab.attention(q, q, q, rescale_threshold=-1)),
+            ("give one of O's shape", lambda: ulplab.attention(q, q, q).backward(q[0])),
+            ("this unit multiplies fp16 with fp16 in fp16",
+             lambda: ulplab.attention(q, q, q, unit="sm_80:mma.fp16.fp16", round=True)),
+            ("there is no query 16", lambda: ulplab.attention(q, q, q).explain(16))]:
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+# A sampler and a trainer
+
+
+def written(path, sequences):
+    path.write_text("".join(json.dumps(each) + "\n" for each in sequences))
+    return path
+
+
+def sides(noise, count=4, length=128, seed=5, by_token=False):
+    rng = numpy.random.default_rng(seed)
+    bias = rng.standard_normal(500)
+    a, b = [], []
+    for _ in range(count):
+        tokens = rng.integers(0, 500, length)
+        logs = -rng.gamma(1.0, 1.5, length)
+        gap = noise * (bias[tokens] if by_token else rng.standard_normal(length))
+        a.append({"tokens": tokens.tolist(), "logprobs": logs.tolist(), "argmax": tokens.tolist()})
+        b.append({"tokens": tokens.tolist(), "logprobs": (logs + gap).tolist(), "argmax": tokens.tolist()})
+    return a, b
+
+
+def test_figures_of_a_mismatch_are_those_of_their_definitions(tmp_path, program):
+    a, b = sides(0.3)
+    b[2]["argmax"][7] += 1
+    found = ulplab.mismatch(written(tmp_path / "a.jsonl", a), written(tmp_path / "b.jsonl", b))
+    d = numpy.concatenate([numpy.subtract(y["logprobs"], x["logprobs"]) for x, y in zip(a, b)])
+    near = pytest.approx
+    assert (found.tokens, found.sequences, found.equal) == (512, 4, False)
+    assert found.rms == near(numpy.sqrt((d**2).mean())) and found.max == near(numpy.abs(d).max())
+    assert found.kl == near((numpy.exp(d) - 1 - d).mean()) and found.mean == near(d.mean())
+    assert found.outside == near((numpy.abs(numpy.exp(d) - 1) > 0.2).mean())
+    assert found.capped == near((numpy.exp(d) > 2).mean()) and found.argmax_changes == near(1 / 512)
+    assert found.sequence_ratio == near([numpy.exp(each.sum()) for each in d.reshape(4, 128)])
+    assert abs(found.growth_exponent) < 0.15 and found.growth[2]["first"] == 3 and found.growth[2]["last"] == 6
+    largest = int(numpy.abs(d).argmax())
+    assert (found.outliers[0]["sequence"], found.outliers[0]["position"]) == divmod(largest, 128)
+    text = program("compare", tmp_path / "a.jsonl", tmp_path / "b.jsonl", code=4)
+    assert text.rstrip("\n") == repr(found)
+    as_json = program("compare", tmp_path / "a.jsonl", tmp_path / "b.jsonl", "--json", code=4)
+    assert json.loads(as_json) == json.loads(found.to_json())
+
+
+def test_arrays_with_a_mask_are_the_same_tokens(tmp_path):
+    a, b = sides(0.1)
+    arrays = [{name: numpy.array([x[name] for x in side]) for name in ("tokens", "logprobs")} for side in (a, b)]
+    mask = numpy.ones((4, 128), bool)
+    mask[:, 100:] = False
+    found = ulplab.mismatch(*({**x, "mask": mask} for x in arrays))
+    short = ulplab.mismatch(*(written(tmp_path / f"{name}.jsonl", [
+        {"token_ids": x["tokens"][:100], "log_probs": x["logprobs"][:100]} for x in side]) for name, side in zip("ab", (a, b))))
+    assert json.loads(found.to_json()) == json.loads(short.to_json()) and found.tokens == 400
+
+
+def test_causes_are_judged_by_size_and_shape():
+    def verdicts(found):
+        return {cause["name"]: cause["verdict"] for cause in found.causes}
+
+    def of(noise, **options):
+        a, b = ({name: numpy.array([x[name] for x in side]) for name in ("tokens", "logprobs")}
+                for side in sides(noise, count=16, **options))
+        return ulplab.mismatch(a, b, layers=24, vocabulary=150000), a, b
+
+    small, a, b = of(0.02)
+    assert verdicts(small)["another policy version"] == "unlikely" and verdicts(small)["FP8 rollout"] == "unlikely"
+    assert verdicts(small)["order"] == verdicts(small)["bf16 head"] == "possible"
+    tile = next(cause for cause in small.causes if cause["name"] == "attention tile")
+    assert "position 0 differs, which it cannot make where no prompt" in tile["reason"] and small.first_difference == 0
+    rare = {**a, "logprobs": a["logprobs"] - 20}, {**b, "logprobs": b["logprobs"] - 20}
+    assert verdicts(ulplab.mismatch(*rare))["order"] == "unknown"
+    b["logprobs"][:, :64] = a["logprobs"][:, :64]
+    later = ulplab.mismatch(a, b, layers=24, vocabulary=150000)
+    assert verdicts(later)["attention tile"] == "possible" and later.first_difference == 64
+    assert later.growth_exponent > 0.2
+    assert verdicts(of(0.2)[0])["FP8 rollout"] == "possible" and verdicts(of(0.2)[0])["order"] == "unlikely"
+    version = of(0.2, by_token=True)[0]
+    assert verdicts(version)["another policy version"] == "possible" and version.token_effect["share"] > 0.9
+    b["logprobs"] = ulplab.round(b["logprobs"], "bf16")
+    assert ulplab.mismatch(a, b).in_bf16 == {"a": False, "b": True}
+
+
+def test_the_model_of_causes_is_near_what_was_measured():
+    """A Llama-like net of 4 layers and width 256, vocabulary 256, logits of deviation about 0.96, bf16: the order plain
+    against split-k 4 gave an rms of 1.5e-2."""
+    rng = numpy.random.default_rng(0)
+    z = 0.96 * rng.standard_normal((4000, 256))
+    logs = z - numpy.log(numpy.exp(z).sum(1, keepdims=True))
+    tokens = numpy.array([rng.choice(256, p=numpy.exp(x)) for x in logs])
+    a = logs[numpy.arange(4000), tokens]
+    found = ulplab.mismatch({"tokens": tokens, "logprobs": a},
+                            {"tokens": tokens, "logprobs": a + 1.5e-2 * rng.standard_normal(4000)},
+                            layers=4, width=256, vocabulary=256)
+    order = next(cause for cause in found.causes if cause["name"] == "order")
+    assert 1.5e-2 / 3 < order["expected_rms"] < 1.5e-2 * 3 and order["verdict"] == "possible"
+    assert 0.85 < found.logit_deviation < 1.05
+
+
+def test_what_a_mismatch_refuses_and_says(tmp_path, program):
+    a, b = sides(0.1, count=2, length=8)
+    first = written(tmp_path / "a.jsonl", a)
+    same = ulplab.mismatch(first, first)
+    assert same.equal and same.rms == 0 and same.sequence_ratio == [1, 1] and "are equal: every figure is 0" in repr(same)
+    assert "are equal" in program("compare", first, first)
+    b[1]["logprobs"][3] = float("nan")
+    bad = ulplab.mismatch(first, written(tmp_path / "nan.jsonl", b))
+    assert bad.rms is None and bad.not_finite["b"] == {"count": 1, "sequence": 1, "position": 3} and not bad.causes
+    assert "not finite, the first in sequence 1 at position 3: no figures" in repr(bad)
+    cases = []
+    for name, message, change in [
+            ("short", "sequence 1 has 8 tokens in A and 7 in B",
+             lambda x: [x[0], {key: value[:7] for key, value in x[1].items()}]),
+            ("token", "sequence 0 differs at position 2: token", lambda x: [
+                {**x[0], "tokens": x[0]["tokens"][:2] + [999] + x[0]["tokens"][3:]}, x[1]]),
+            ("lines", "A has 2 sequences and B 1", lambda x: x[:1]),
+            ("lengths", "line 1: 8 tokens, 5 log-probabilities", lambda x: [{**x[0], "logprobs": x[0]["logprobs"][:5]}]),
+            ("names", "tokens \\(or token_ids\\) and logprobs", lambda x: [{"text": "x"}])]:
+        cases.append((message, written(tmp_path / f"{name}.jsonl", change(a))))
+    (tmp_path / "cut.jsonl").write_text('{"tokens": [1')
+    (tmp_path / "empty.jsonl").write_text("\n")
+    cases += [("cut.jsonl, line 1", tmp_path / "cut.jsonl"), ("A has 2 sequences and B 0", tmp_path / "empty.jsonl"),
+              ("missing", tmp_path / "missing.jsonl")]
+    for message, file in cases:
+        with pytest.raises(ulplab.DataError, match=message):
+            ulplab.mismatch(first, file)
+    with pytest.raises(ulplab.DataError, match="has no array logprobs"):
+        ulplab.mismatch({"tokens": numpy.arange(3)}, first)
+
+
+# Batch invariance
+
+
+def test_a_rule_that_splits_by_shape_changes_bits_and_one_order_does_not():
+    torch = pytest.importorskip("torch")
+    import ulplab.torch
+
+    torch.manual_seed(1)
+    model = torch.nn.Sequential(torch.nn.Linear(512, 64), torch.nn.GELU(), torch.nn.LayerNorm(64), torch.nn.Linear(64, 64))
+    shapes = [1, 64, 128]
+    found = ulplab.torch.invariance(model, shapes, rule={64: 4, 128: 1}, recipe="mixed_fp16")
+    assert not found.invariant and found.first["shape"] in [(1, 512), (64, 512)] and found.first["against"] == (128, 512)
+    assert found.changes[-1]["elements"] == 0 < found.changes[1]["rows"] <= 64
+    assert found.changes[0]["orders"] == {"0": ulplab.Order(4), "3": ulplab.Order(4)}
+    assert [each["changes"] for each in found.remedies] == [0, 0]
+    assert {each["order"] for each in found.remedies} == {ulplab.Order(1), ulplab.Order(4)}
+    assert 0 < found.error < 0.01 and "always one chain: 0 elements change" in repr(found)
+    row = found.first
+    assert row["values"][0] != row["values"][1]
+    constant = ulplab.torch.invariance(model, shapes, rule=lambda m, n, k: ulplab.Order(split_k=2), recipe="mixed_fp16")
+    assert constant.invariant and constant.first is None and constant.remedies == []
+    assert "forward" not in model[0].__dict__
+    for message, arguments, options in [
+            ("has no Linear layer", (torch.nn.GELU(), shapes), {}),
+            ("give two or more", (model, [(1, 512)]), {}),
+            ("the table has no order", (model, shapes), {"rule": {(1, 2, 3): 1}}),
+            ("the rule gave no order", (model, shapes), {"rule": lambda m, n, k: None}),
+            ("dropout is on", (torch.nn.Sequential(model, torch.nn.Dropout()), shapes), {})]:
+        with pytest.raises(ValueError, match=message):
+            ulplab.torch.invariance(*arguments, **options)
+    assert ulplab.torch.invariance(model, [128, 256]).changes[0]["orders"]["0"] == ulplab.Order(split_k=4)
+
+
+# Two arithmetics of one model
+
+
+def small_language_model(layers=2, width=64, vocabulary=61):
+    import torch
+    from torch import nn
+
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm, self.qkv, self.out = nn.LayerNorm(width), nn.Linear(width, 3 * width), nn.Linear(width, width)
+            self.up, self.down = nn.Linear(width, 2 * width), nn.Linear(2 * width, width)
+
+        def forward(self, x):
+            q, k, v = self.qkv(self.norm(x)).split(width, -1)
+            hidden = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(1)
+            scores = torch.bmm(q * width**-0.5, k.transpose(1, 2)).masked_fill(hidden, -float("inf"))
+            x = x + self.out(torch.bmm(torch.softmax(scores, -1), v))
+            return x + self.down(nn.functional.gelu(self.up(x)))
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embed = nn.Embedding(vocabulary, width)
+            self.blocks = nn.ModuleList(Block() for _ in range(layers))
+            self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, vocabulary, bias=False)
+
+        def forward(self, tokens):
+            x = self.embed(tokens)
+            for block in self.blocks:
+                x = block(x)
+            return self.head(self.norm(x))
+
+    torch.manual_seed(3)
+    model = Model().eval()
+    with torch.no_grad():
+        for each in model.parameters():
+            if each.dim() == 2:
+                each.normal_(0, 0.12)
+    return model, torch.randint(0, vocabulary, (3, 24))
+
+
+def test_two_arithmetics_of_one_model_are_compared_and_taken_apart():
+    torch = pytest.importorskip("torch")
+    import ulplab.torch
+
+    model, tokens = small_language_model()
+    fp8 = {"recipe": "fp8"}
+    found = ulplab.torch.mismatch(model, tokens, a=fp8, b={})
+    logs = found.log_probabilities
+    d = (logs["b"] - logs["a"]).numpy()
+    assert d.shape == (3, 23) and found.tokens == 69
+    assert found.rms == pytest.approx(numpy.sqrt((d**2).mean())) and found.rms > 1e-2
+    assert found.distance["a"] > 3 * found.distance["b"] > 0
+    with torch.no_grad(), ulplab.torch.emulate("h100", "fp8"):
+        expected = torch.log_softmax(model(tokens).double(), -1)[:, :-1].gather(2, tokens[:, 1:, None])[..., 0]
+    assert torch.equal(logs["a"], expected)
+    assert (found.first["module"], found.first["operation"]) == ("blocks.0.qkv", "addmm")
+    growth = {each["module"]: each["relative"] for each in found.growth_by_module}
+    assert growth["embed"] == growth["blocks.0.norm"] == 0 < growth["blocks.0.qkv"] < growth["head"]
+    parts = found.by_module(["qkv", "blocks.1.up", "head"])
+    assert {each["module"] for each in parts} == {"blocks.0.qkv", "blocks.1.qkv", "blocks.1.up", "head", "remainder"}
+    assert all(each["rms"] > 0 for each in parts[:-1])
+    assert sum(each["share"] for each in parts) == pytest.approx(1)
+    remedies = found.remedies()
+    assert remedies[0]["name"] == "one recipe" and remedies[0]["rms"] == 0
+    assert "fp32 head" in [each["name"] for each in remedies] and "first difference: addmm" in repr(found)
+
+
+def test_fp16_is_nearer_than_bf16_and_equal_sides_are_equal_in_any_batch():
+    pytest.importorskip("torch")
+    import ulplab.torch
+
+    model, tokens = small_language_model(layers=4, width=128)
+    split = {"order": ulplab.Order(split_k=4)}
+    bf16 = ulplab.torch.mismatch(model, tokens, a=split, b={})
+    fp16 = next(each for each in bf16.remedies() if each["name"] == "fp16 in place of bf16")
+    assert bf16.rms > 0 and fp16["factor"] > 3  # three more bits of significand
+    same = ulplab.torch.mismatch(model, tokens, a={"batch": 1}, b={"batch": 2})
+    assert same.equal and same.rms == 0 and same.first is None
+    head = ulplab.torch.mismatch(model, tokens, a={"modules": {"head": {"recipe": "fp32"}}}, b={})
+    assert head.first["module"] == "head" or head.first is None
+    assert [each["module"] for each in head.growth_by_module if each["relative"] > 0] == ["head"]
+
+
+def test_what_two_sides_refuse():
+    torch = pytest.importorskip("torch")
+    import ulplab.torch
+
+    model, tokens = small_language_model()
+    for message, arguments, sides in [
+            ("b has no precision; a side is a dictionary of unit, recipe", (model, tokens), ({}, {"precision": 1})),
+            ("the vocabulary is 0 to 60", (model, tokens + 60), ({}, {})),
+            ("the model gives no logits", (torch.nn.Sequential(torch.nn.Embedding(61, 4), torch.nn.Flatten()), tokens), ({}, {})),
+            ("no module's path is or ends in 'lm_head'", (model, tokens), ({"modules": {"lm_head": {}}}, {})),
+            ("give integers, sequences x places", (model, tokens[0]), ({}, {})),
+            ("batch 0", (model, tokens), ({"batch": 0}, {})),
+            ("there is no unit", (model, tokens), ({"unit": "ieee", "order": {"split_k": 2}}, {}))]:
+        with pytest.raises(ValueError, match=message):
+            ulplab.torch.mismatch(*arguments, a=sides[0], b=sides[1])
+    noisy = torch.nn.Sequential(model, torch.nn.Dropout())
+    with pytest.raises(ValueError, match="dropout is on"):
+        ulplab.torch.mismatch(noisy, tokens, a={}, b={})
