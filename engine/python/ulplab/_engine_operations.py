@@ -12,7 +12,8 @@ from . import _core
 
 #: The trainer's operation for each of PyTorch's, by its name in aten.
 NAMES = {"native_layer_norm": "layer_norm", "native_group_norm": "group_norm", "_softmax": "softmax",
-         "_log_softmax": "log_softmax", "gelu": "gelu", "tanh": "tanh", "sigmoid": "sigmoid",
+         "_log_softmax": "log_softmax", "gelu": "gelu", "silu": "silu", "tanh": "tanh", "sigmoid": "sigmoid",
+         "_fused_rms_norm": "rms_norm",
          "nll_loss_forward": "cross_entropy"}
 
 
@@ -55,7 +56,7 @@ def _of_source(aten):
         if not _has_fp32(x) or x.dim() == 0 or _refused(aten, x, args, kwargs):
             return NotImplemented
         y, = _operate(run, aten, [x])
-        if aten != "gelu":  # whose backward pass is given x
+        if aten not in ("gelu", "silu"):  # whose backward passes are given x
             run.passes.keep_source(y, x)
         return y
     return forward
@@ -79,6 +80,10 @@ def _from_result(aten):
 
 def _gelu_backward(run, dy, x, *, approximate="none"):
     return NotImplemented if approximate != "none" or not _has_fp32(dy, x) else _operate(run, "gelu", [x], (), dy)[0]
+
+
+def _silu_backward(run, dy, x):
+    return NotImplemented if not _has_fp32(dy, x) else _operate(run, "silu", [x], (), dy)[0]
 
 
 # ---- Cross entropy, which PyTorch takes apart: one operation of what the log-softmax before it was of ----
@@ -172,6 +177,27 @@ def _group_norm_backward(run, dy, x, mean, rstd, weight, images, channels, area,
     return _like(run, dx, x.shape) if mask[0] else None, dw if mask[1] else None, db if mask[2] else None
 
 
+def _rms_norm(run, x, shape, weight, eps):
+    if not _has_fp32(x, weight):
+        return NotImplemented
+    count, eps = math.prod(shape), torch.finfo(torch.float32).eps if eps is None else eps
+    w, _ = _scale_and_shift(x, count, weight, None)
+    y, = _operate(run, "_fused_rms_norm", [x.reshape(-1, count), w], [eps])
+    rstd = (x.square().mean([-1 - i for i in range(len(shape))], keepdim=True) + eps).rsqrt()
+    run.passes.keep_source(rstd, eps)
+    return _like(run, y, x.shape), rstd
+
+
+def _rms_norm_backward(run, dy, x, shape, rstd, weight, mask):
+    eps = run.passes.source_of(rstd)
+    if eps is None or not _has_fp32(dy, x, weight):
+        return NotImplemented
+    count = math.prod(shape)
+    w, _ = _scale_and_shift(x, count, weight, None)
+    dx, dw = _operate(run, "_fused_rms_norm", [x.reshape(-1, count), w], [eps], dy.reshape(-1, count))
+    return _like(run, dx, x.shape) if mask[0] else None, dw.reshape(tuple(shape)) if mask[1] else None
+
+
 # ---- Sums ----
 
 def _sum(run, x, dim=None, keepdim=False, *, dtype=None):
@@ -192,7 +218,9 @@ def _sum(run, x, dim=None, keepdim=False, *, dtype=None):
 
 HANDLERS = {"native_layer_norm": _layer_norm, "native_layer_norm_backward": _layer_norm_backward,
             "native_group_norm": _group_norm, "native_group_norm_backward": _group_norm_backward,
-            "gelu": _of_source("gelu"), "gelu_backward": _gelu_backward, "sum": _sum,
+            "_fused_rms_norm": _rms_norm, "_fused_rms_norm_backward": _rms_norm_backward,
+            "gelu": _of_source("gelu"), "gelu_backward": _gelu_backward, "silu": _of_source("silu"),
+            "silu_backward": _silu_backward, "sum": _sum,
             "nll_loss_forward": _nll_loss, "nll_loss_backward": _nll_loss_backward,
             **{name: _of_source(name) for name in ("_softmax", "_log_softmax", "tanh", "sigmoid")},
             **{f"{name}_backward_data": _from_result(name) for name in ("_softmax", "_log_softmax")},
