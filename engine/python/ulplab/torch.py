@@ -13,9 +13,11 @@ import torch
 
 from . import _core
 from ._backends import backend_of
-from ._emulation import Emulation, active, paused
+from ._emulation import Emulation
+from ._run import active, paused
 from ._export import export
 from ._kinds import natural, real
+from ._native import Native
 from ._numbers import quantize
 from ._report import Report
 
@@ -27,7 +29,7 @@ def recipes():
     return dict(_core.recipes())
 
 
-def emulate(unit="h100", recipe="mixed_fp16", *, order=None, fp32=(), strict=True, seed=0):
+def emulate(unit="h100", recipe=None, *, order=None, fp32=(), strict=True, seed=0):
     """A context in which every matrix product of PyTorch is that of a matrix unit, and results are rounded as a recipe
     says.
 
@@ -52,6 +54,8 @@ def emulate(unit="h100", recipe="mixed_fp16", *, order=None, fp32=(), strict=Tru
 
     ValueError: no such unit or recipe, or a unit that lacks the recipe's products, with one that has them.
     """
+    if recipe is None:
+        return Native(backend_of(unit), order, fp32, strict, seed)
     return Emulation(backend_of(unit), recipe, order, fp32, strict, seed)
 
 
