@@ -13,7 +13,7 @@ from . import _core
 #: The trainer's operation for each of PyTorch's, by its name in aten.
 NAMES = {"native_layer_norm": "layer_norm", "native_group_norm": "group_norm", "_softmax": "softmax",
          "_log_softmax": "log_softmax", "gelu": "gelu", "silu": "silu", "tanh": "tanh", "sigmoid": "sigmoid",
-         "_fused_rms_norm": "rms_norm",
+         "rms_norm": "rms_norm",
          "nll_loss_forward": "cross_entropy"}
 
 
@@ -67,6 +67,14 @@ def _refused(aten, x, args, kwargs):
     if aten in ("_softmax", "_log_softmax"):
         return args[0] not in (-1, x.dim() - 1)
     return kwargs.get("approximate", "none") != "none"
+
+
+def _safe_softmax(run, x, dim, dtype=None):
+    """Rows without any finite score are 0."""
+    y = NotImplemented if dtype not in (None, x.dtype) else _of_source("_softmax")(run, x, dim)
+    if y is not NotImplemented and (hidden := (x == -math.inf).all(-1, keepdim=True)).any():
+        y.masked_fill_(hidden, 0)
+    return y
 
 
 def _from_result(aten):
@@ -177,25 +185,29 @@ def _group_norm_backward(run, dy, x, mean, rstd, weight, images, channels, area,
     return _like(run, dx, x.shape) if mask[0] else None, dw if mask[1] else None, db if mask[2] else None
 
 
-def _rms_norm(run, x, shape, weight, eps):
-    if not _has_fp32(x, weight):
-        return NotImplemented
-    count, eps = math.prod(shape), torch.finfo(torch.float32).eps if eps is None else eps
-    w, _ = _scale_and_shift(x, count, weight, None)
-    y, = _operate(run, "_fused_rms_norm", [x.reshape(-1, count), w], [eps])
-    rstd = (x.square().mean([-1 - i for i in range(len(shape))], keepdim=True) + eps).rsqrt()
-    run.passes.keep_source(rstd, eps)
-    return _like(run, y, x.shape), rstd
+class _RmsNorm(torch.autograd.Function):
+    """Above autograd: PyTorch takes it apart there."""
+
+    @staticmethod
+    def forward(ctx, run, x, weight, eps):
+        ctx.run, ctx.eps = run, eps
+        ctx.save_for_backward(x, weight)
+        y, = _operate(run, "rms_norm", [x.reshape(-1, len(weight)), weight], [eps])
+        return _like(run, y, x.shape)
+
+    @staticmethod
+    def backward(ctx, dy):
+        x, weight = ctx.saved_tensors
+        rows = [each.reshape(-1, len(weight)) for each in (x, dy)]
+        dx, dw = _operate(ctx.run, "rms_norm", [rows[0], weight], [ctx.eps], rows[1])
+        return None, _like(ctx.run, dx, x.shape), dw, None
 
 
-def _rms_norm_backward(run, dy, x, shape, rstd, weight, mask):
-    eps = run.passes.source_of(rstd)
-    if eps is None or not _has_fp32(dy, x, weight):
-        return NotImplemented
-    count = math.prod(shape)
-    w, _ = _scale_and_shift(x, count, weight, None)
-    dx, dw = _operate(run, "_fused_rms_norm", [x.reshape(-1, count), w], [eps], dy.reshape(-1, count))
-    return _like(run, dx, x.shape) if mask[0] else None, dw.reshape(tuple(shape)) if mask[1] else None
+def rms_norm(run, func, input, normalized_shape, weight=None, eps=None):
+    """torch.nn.functional.rms_norm."""
+    if len(normalized_shape) != 1 or weight is None or not _has_fp32(input, weight) or not hasattr(run, "recipe"):
+        return func(input, normalized_shape, weight, eps)
+    return _RmsNorm.apply(run, input, weight, torch.finfo(torch.float32).eps if eps is None else eps)
 
 
 # ---- Sums ----
@@ -218,8 +230,8 @@ def _sum(run, x, dim=None, keepdim=False, *, dtype=None):
 
 HANDLERS = {"native_layer_norm": _layer_norm, "native_layer_norm_backward": _layer_norm_backward,
             "native_group_norm": _group_norm, "native_group_norm_backward": _group_norm_backward,
-            "_fused_rms_norm": _rms_norm, "_fused_rms_norm_backward": _rms_norm_backward,
-            "gelu": _of_source("gelu"), "gelu_backward": _gelu_backward, "silu": _of_source("silu"),
+            "_safe_softmax": _safe_softmax, "gelu": _of_source("gelu"), "gelu_backward": _gelu_backward,
+            "silu": _of_source("silu"),
             "silu_backward": _silu_backward, "sum": _sum,
             "nll_loss_forward": _nll_loss, "nll_loss_backward": _nll_loss_backward,
             **{name: _of_source(name) for name in ("_softmax", "_log_softmax", "tanh", "sigmoid")},

@@ -5,6 +5,7 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from ._attention import attention
+from ._engine_operations import rms_norm
 
 
 class Functions(TorchFunctionMode):
@@ -35,5 +36,6 @@ def _backward(run, func, *args, **kwargs):
         return func(*args, **kwargs)
 
 
-HANDLERS = {functional.linear: _linear, functional.multi_head_attention_forward: attention,
+HANDLERS = {functional.linear: _linear, functional.rms_norm: rms_norm,
+            functional.multi_head_attention_forward: attention,
             **{func: _backward for func in (torch.Tensor.backward, torch.autograd.backward, torch.autograd.grad)}}

@@ -29,6 +29,32 @@ class Block(nn.Module):
         return self.out(x)
 
 
+class Gated(nn.Module):
+    """Grouped queries written out, without a bias, and a feed-forward layer with a SiLU gate."""
+
+    def __init__(self):
+        super().__init__()
+        linear = lambda a, b: nn.Linear(a, b, bias=False)  # noqa: E731
+        self.words, self.norm = nn.Embedding(128, 16), nn.RMSNorm(16, eps=1e-6)
+        self.attention = nn.ModuleDict({f"{name}_proj": linear(16, width) for name, width in zip("qkvo", (16, 8, 8, 16))})
+        self.gate, self.up, self.down, self.out = linear(16, 24), linear(16, 24), linear(24, 16), linear(16, 128)
+
+    def forward(self, x):
+        x = self.words(x)
+        batch, time, width = x.shape
+        y = self.norm(x)
+
+        def heads(y, count):
+            y = y.reshape(batch, time, count, 4).transpose(1, 2)
+            return y.repeat_interleave(4 // count, 1).reshape(batch * 4, time, 4)
+        q, k, v = (heads(self.attention[name](y), count) for name, count in (("q_proj", 4), ("k_proj", 2), ("v_proj", 2)))
+        scores = (torch.bmm(q, k.transpose(1, 2)) * 0.5).masked_fill(torch.ones(time, time).triu(1).bool(), -torch.inf)
+        mixed = torch.bmm(torch.softmax(scores, -1), v).reshape(batch, 4, time, 4).transpose(1, 2)
+        x = x + self.attention["o_proj"](mixed.reshape(batch, time, width))
+        x = x + self.down(torch.nn.functional.silu(self.gate(x)) * self.up(x))
+        return self.out(x)
+
+
 def cnn():
     return nn.Sequential(nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
                          nn.Conv2d(4, 6, 3, stride=2, padding=1), nn.Tanh(), nn.Flatten(), nn.Linear(24, 5))
@@ -41,7 +67,7 @@ def encoder():
 
 NETS = {"linear": (lambda: nn.Sequential(nn.Linear(40, 24), nn.GELU(), nn.Linear(24, 3)), (40,), None, (7, 3)),
         "conv": (cnn, (1, 8, 8), None, (3, 5)), "block": (Block, (6,), 128, (2, 6, 128)),
-        "encoder": (encoder, (6,), 128, (2, 6, 128))}
+        "encoder": (encoder, (6,), 128, (2, 6, 128)), "gated": (Gated, (6,), 128, (2, 6, 128))}
 
 
 @pytest.mark.parametrize("recipe", ["mixed_fp16", "bf16", "te_current", "deepseek_v3", "pure_bf16"])
