@@ -9,6 +9,8 @@
 docs/python.md says what is emulated, and how it compares with the trainer of the library.
 """
 
+import contextlib
+
 import torch
 
 from . import _core
@@ -21,7 +23,7 @@ from ._native import Native
 from ._numbers import quantize
 from ._report import Report
 
-__all__ = ["emulate", "Report", "recipes", "GradScaler", "quantize_", "compare", "Comparison", "paused", "export"]
+__all__ = ["emulate", "autocast", "Report", "recipes", "GradScaler", "quantize_", "compare", "Comparison", "paused", "export"]
 
 
 def recipes():
@@ -57,6 +59,17 @@ def emulate(unit="h100", recipe=None, *, order=None, fp32=(), strict=True, seed=
     if recipe is None:
         return Native(backend_of(unit), order, fp32, strict, seed)
     return Emulation(backend_of(unit), recipe, order, fp32, strict, seed)
+
+
+@contextlib.contextmanager
+def autocast(unit="h100", dtype=torch.float16, **options):
+    """emulate(unit, **options) with a region of torch.autocast("cuda", dtype) in it: CUDA's lists of functions.
+
+    Matrix products, convolutions and attention take their operands in ``dtype``; powers, exponentials, logarithms, sums,
+    norms, softmax and losses theirs in fp32; additions of two types give the wider. Gives the emulation.
+    """
+    with emulate(unit, **options) as run, torch.autocast("cuda", dtype):
+        yield run
 
 
 class GradScaler:
