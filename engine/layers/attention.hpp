@@ -17,6 +17,7 @@ struct AttentionOptions {
     /// Queries and keys pass a layer norm each, over a head's width (Dehghani et al., Scaling Vision Transformers to 22
     /// Billion Parameters, 2023).
     bool normalised = false;
+    double dropout = 0;  // of probabilities, once they are stored
 };
 
 struct MultiHeadAttention {
@@ -72,7 +73,7 @@ struct MultiHeadAttention {
             if (penalty) s = add(s, *penalty);
             return causal ? causal_mask(s) : s;
         });
-        const Var p = part("probabilities", [&] { return softmax(scores); });
+        const Var p = part("probabilities", [&] { return dropout(softmax(scores), options.dropout); });
         return part("mix", [&] {
             // (batch * heads, time, head width) back to (batch, time, width)
             const Index batch = projected.dim(0);
@@ -98,6 +99,7 @@ struct GroupedAttentionOptions {
     bool biased = false;      // queries, keys and values
     bool out_biased = false;  // what comes out
     std::optional<RotaryOptions> rotary{};
+    double dropout = 0;
 };
 
 /// Attention with fewer heads of keys and values than of queries (Ainslie et al., GQA, 2023) and rotary places, as
@@ -131,7 +133,7 @@ struct GroupedAttention {
             const Var s = scaled(matmul(q, k, true), 1 / std::sqrt(static_cast<double>(each)));
             return options.causal ? causal_mask(s) : s;
         });
-        const Var p = part("probabilities", [&] { return softmax(scores); });
+        const Var p = part("probabilities", [&] { return dropout(softmax(scores), options.dropout); });
         const Var mixed = part("mix", [&] {
             const Var split = reshape(matmul(p, v), {x.dim(0), options.heads, x.dim(1), each});
             return reshape(permute(split, {0, 2, 1, 3}), {x.dim(0), x.dim(1), options.heads * each});

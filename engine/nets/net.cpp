@@ -90,6 +90,7 @@ Step experts_step(Model& model, const Layer& layer, const Shape& in, Index class
 PlainStep grouped_attention_step(Model& model, const Layer& layer, const Shape& in) {
     GroupedAttentionOptions how{layer.size,   layer.key_value_heads, layer.head_width,
                                 layer.causal, layer.biased,          layer.out_biased};
+    how.dropout = layer.dropout;
     if (layer.rotary != 0) how.rotary = {layer.rotary, layer.adjacent};
     return GroupedAttention(model, layer.name, in.back(), how);
 }
@@ -144,23 +145,26 @@ PlainStep plain_step(Model& model, const Layer& layer, const Shape& in, Index cl
         case LayerKind::linear: return linear_step(model, layer, in, classes);
         case LayerKind::conv:
             return [in, conv = Conv2d(model, layer.name, in[0], layer.size, layer.kernel,
-                                      {.stride = layer.stride, .padding = padding_of(layer)}, layer.biased)](Var x) {
-                return conv(in_shape(x, in));
-            };
+                                      {.stride = layer.stride, .padding = padding_of(layer), .groups = layer.groups},
+                                      layer.biased)](Var x) { return conv(in_shape(x, in)); };
         case LayerKind::batch_norm: return BatchNorm(model, layer.name, in[0], {layer.eps, layer.momentum});
         case LayerKind::layer_norm: return LayerNorm(model, layer.name, in.back(), layer.eps);
         case LayerKind::rms_norm: return RmsNorm(model, layer.name, in.back(), layer.eps);
         case LayerKind::grouped_attention: return grouped_attention_step(model, layer, in);
         case LayerKind::attention:
-            return [causal = layer.causal, attention = MultiHeadAttention(model, layer.name, in.back(), layer.size)](
-                       Var x) { return attention(x, causal); };
+            return [causal = layer.causal, attention = MultiHeadAttention(model, layer.name, in.back(), layer.size,
+                                                                          {.dropout = layer.dropout})](Var x) {
+                return attention(x, causal);
+            };
         case LayerKind::relu: return [](Var x) { return relu(x); };
+        case LayerKind::leaky_relu: return [slope = layer.factor](Var x) { return leaky_relu(x, slope); };
         case LayerKind::gelu: return [](Var x) { return gelu(x); };
         case LayerKind::silu: return [](Var x) { return silu(x); };
         case LayerKind::sigmoid: return [](Var x) { return sigmoid(x); };
         case LayerKind::tanh: return [](Var x) { return tanh(x); };
         case LayerKind::dropout: return [rate = layer.factor](Var x) { return dropout(x, rate); };
         case LayerKind::pool: return [window = layer.size](Var x) { return max_pool2d(x, window); };
+        case LayerKind::average_pool: return [window = layer.size](Var x) { return avg_pool2d(x, window); };
         case LayerKind::global_average: return [](Var x) { return in_rows(avg_pool2d(x, x.dim(2))); };
         case LayerKind::scale: return [factor = layer.factor](Var x) { return scaled(x, factor); };
         case LayerKind::tokens:

@@ -25,12 +25,14 @@ enum class LayerKind : std::uint8_t {
     grouped_attention,  // with heads of keys and values of their own number, and rotary places
     cross_attention,    // of a decoder, over what the encoder made
     relu,
+    leaky_relu,  // with the slope `factor`
     gelu,
     silu,
     sigmoid,
     tanh,
-    dropout,         // with the rate `factor`
-    pool,            // maximum of a square window
+    dropout,  // with the rate `factor`
+    pool,     // maximum of a square window
+    average_pool,
     global_average,  // over the pixels
     scale,           // times a constant
     tokens,          // the numbers of an example in rows
@@ -61,6 +63,8 @@ struct Layer {
     std::optional<Index> padding{};  // of a convolution; else half of the kernel
     double eps = 1e-5;               // of normalisations
     double momentum = 0.3;      // of batch normalisations: runs are short, running statistics follow in tens of steps
+    Index groups = 1;           // of a convolution's channels
+    double dropout = 0;         // of attention's probabilities
     bool biased = true;         // linear, conv; queries, keys and values
     bool out_biased = true;     // what comes out of a grouped attention
     Index key_value_heads = 0;  // 0: as many as heads

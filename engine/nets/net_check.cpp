@@ -35,6 +35,7 @@ bool takes_rank(LayerKind kind, std::size_t rank) {
     switch (kind) {
         case LayerKind::conv:
         case LayerKind::pool:
+        case LayerKind::average_pool:
         case LayerKind::batch_norm:
         case LayerKind::global_average: return rank == 3;
         case LayerKind::attention:
@@ -87,6 +88,13 @@ void require_own_rule(const Layer& layer, const Shape& in, const std::string& pl
     }
     if (layer.kind == LayerKind::conv && layer.kernel > std::min(in[1], in[2]) + 2 * padding_of(layer)) {
         refuse(place + "/kernel", fmt::format("is {}, on images of {}", layer.kernel, text_of(in)));
+    }
+    if (layer.kind == LayerKind::conv) {
+        require_divides(layer.groups, in[0], place, "groups of channels");
+        require_divides(layer.groups, layer.size, place, "groups of channels");
+    }
+    if (!(layer.dropout >= 0 && layer.dropout < 1)) {
+        refuse(place + "/dropout", fmt::format("is {}; give a number from 0 to less than 1", layer.dropout));
     }
     if (layer.kind == LayerKind::dropout && !(layer.factor >= 0 && layer.factor < 1)) {
         refuse(place + "/rate", fmt::format("is {}; give a number from 0 to less than 1", layer.factor));
@@ -265,6 +273,7 @@ Shape shape_behind(const Layer& layer, const Shape& in, Index classes) {
             const auto side = [&](Index s) { return (s + 2 * padding_of(layer) - layer.kernel) / layer.stride + 1; };
             return {layer.size, side(in[1]), side(in[2])};
         }
+        case LayerKind::average_pool:
         case LayerKind::pool: require_rank(layer, in, 3); return {in[0], in[1] / layer.size, in[2] / layer.size};
         case LayerKind::global_average: require_rank(layer, in, 3); return {in[0]};
         case LayerKind::tokens: return {layer.size, volume(in) / layer.size};
@@ -296,7 +305,8 @@ Index parameters_of(const Layer& layer, const Shape& in, Index classes) {
     for (const Layers& inside : layer.inside) sum += parameters_of(inside, in, classes);
     switch (layer.kind) {
         case LayerKind::linear: return (inputs_of(in) + Index{layer.biased}) * out.back();
-        case LayerKind::conv: return (in[0] * layer.kernel * layer.kernel + Index{layer.biased}) * out[0];
+        case LayerKind::conv:
+            return (in[0] / layer.groups * layer.kernel * layer.kernel + Index{layer.biased}) * out[0];
         case LayerKind::batch_norm: return 2 * in[0];
         case LayerKind::rms_norm: return in.back();
         case LayerKind::experts: return sum + in.back() * static_cast<Index>(layer.inside.size());

@@ -42,6 +42,7 @@ const std::vector<KindRow>& kinds() {
     const Member name{"name", &Layer::name};
     const Member inside{"inside", OneList{}};
     const Member bias{"bias", &Layer::biased, true};
+    const Member dropout{"dropout", &Layer::dropout, true};
     const Member eps{"eps", &Layer::eps, true};
     const auto size = [](std::string_view key, bool optional = false) { return Member{key, &Layer::size, optional}; };
     static const std::vector<KindRow> rows = {
@@ -53,11 +54,12 @@ const std::vector<KindRow>& kinds() {
           {"kernel", &Layer::kernel},
           {"stride", &Layer::stride, true},
           {"padding", &Layer::padding, true},
+          {"groups", &Layer::groups, true},
           bias}},
         {LayerKind::batch_norm, "batch_norm", {name, {"momentum", &Layer::momentum, true}, eps}},
         {LayerKind::layer_norm, "layer_norm", {name, eps}},
         {LayerKind::rms_norm, "rms_norm", {name, eps}},
-        {LayerKind::attention, "attention", {name, size("heads"), {"causal", &Layer::causal, true}}},
+        {LayerKind::attention, "attention", {name, size("heads"), {"causal", &Layer::causal, true}, dropout}},
         {LayerKind::grouped_attention,
          "grouped_attention",
          {name,
@@ -67,16 +69,19 @@ const std::vector<KindRow>& kinds() {
           {"causal", &Layer::causal, true},
           {"rotary", &Layer::rotary, true},
           {"adjacent", &Layer::adjacent, true},
+          dropout,
           bias,
           {"out_bias", &Layer::out_biased, true}}},
         {LayerKind::cross_attention, "cross_attention", {name}},
         {LayerKind::relu, "relu"},
+        {LayerKind::leaky_relu, "leaky_relu", {{"slope", &Layer::factor}}},
         {LayerKind::gelu, "gelu"},
         {LayerKind::silu, "silu"},
         {LayerKind::sigmoid, "sigmoid"},
         {LayerKind::tanh, "tanh"},
         {LayerKind::dropout, "dropout", {{"rate", &Layer::factor}}},
         {LayerKind::pool, "pool", {size("window")}},
+        {LayerKind::average_pool, "average_pool", {size("window")}},
         {LayerKind::global_average, "global_average"},
         {LayerKind::scale, "scale", {{"factor", &Layer::factor}}},
         {LayerKind::tokens, "rows", {size("count")}},

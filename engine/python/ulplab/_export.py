@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import logging
 import math
 import operator
 import os
@@ -40,10 +41,10 @@ def _recurrent(kind):
 
 
 def _attention(name, m, causal):
-    _need(name, m, batch_first=True, dropout=0.0, bias_k=None, add_zero_attn=False, _qkv_same_embed_dim=True)
+    _need(name, m, batch_first=True, bias_k=None, add_zero_attn=False, _qkv_same_embed_dim=True)
     if m.in_proj_bias is None:
         _refuse(f"{name} (MultiheadAttention)", "it has no bias")
-    layer = {"layer": "attention", "name": name, "heads": m.num_heads}
+    layer = {"layer": "attention", "name": name, "heads": m.num_heads, **({"dropout": m.dropout} if m.dropout else {})}
     return {**layer, "causal": True} if causal else layer, m.state_dict()
 
 
@@ -91,7 +92,11 @@ class _Alone(nn.Module):
         y = self.model(x)
         if isinstance(y, torch.Tensor):
             return y
-        return y.logits if hasattr(y, "logits") else y[0]
+        if hasattr(y, "logits"):
+            return y.logits
+        if len(y) != 1:
+            raise ValueError("it has several results")
+        return y[0]
 
 
 @contextlib.contextmanager
@@ -115,6 +120,17 @@ def _training(model, replaced=()):
             m.training = mode
 
 
+@contextlib.contextmanager
+def _without_logs():
+    """A graph that cannot be made is said in one sentence."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(before)
+
+
 SAME = {"contiguous", "clone", "alias", "detach", "lift_fresh_copy", "_to_copy", "to"}
 ACTIVATIONS = {"relu": "relu", "relu_": "relu", "tanh": "tanh", "tanh_": "tanh", "gelu": "gelu", "silu": "silu", "silu_": "silu",
                "sigmoid": "sigmoid", "sigmoid_": "sigmoid"}
@@ -129,6 +145,18 @@ def _kind(node):
     return "getitem" if node.target is operator.getitem else getattr(node.target, "_opname", str(node.target))
 
 
+def _undropped(node, args):
+    """Arguments of an operation, without the dropout that it has inside."""
+    return (*args[:4], 0.0, *args[5:]) if _kind(node) == "scaled_dot_product_attention" and len(args) > 4 else args
+
+
+def _rate_of(node):
+    """What an operation drops of attention's probabilities."""
+    if _kind(node) == "dropout" and node.args[2]:
+        return node.args[1]
+    return (*node.args, *[0.0] * 5)[4] if _kind(node) == "scaled_dot_product_attention" else 0.0
+
+
 def _shape(node):
     return tuple(node.meta["val"].shape)
 
@@ -137,7 +165,7 @@ class _Reader:
     def __init__(self, model, example, causal):
         self._causal, self.changed = causal, False
         mixtures = [m for m in model.modules() if _is_mixture(m)]  # they choose rows by numbers, which no graph can hold
-        with _training(model, mixtures) as alone, warnings.catch_warnings():
+        with _training(model, mixtures) as alone, warnings.catch_warnings(), _without_logs():
             warnings.simplefilter("ignore")  # of LSTMs, which flatten their weights
             try:
                 program = torch.export.export(alone, (example,), strict=False)
@@ -205,7 +233,7 @@ class _Reader:
                 take = lambda n: values.get(n, self._values.get(n))  # noqa: E731
                 args, kwargs = (torch.fx.node.map_arg(each, take) for each in (node.args, node.kwargs))
                 with torch.no_grad():
-                    values[node] = node.target(*args, **kwargs)
+                    values[node] = args[0] if _kind(node) == "dropout" else node.target(*_undropped(node, args), **kwargs)
                 if not self._moves(node):
                     self._values[node] = values[node]
                 stack.pop()
@@ -266,6 +294,7 @@ class _Reader:
         if _kind(node) == "getitem" and node.args[1] != 0 or _shape(node)[:-1] != _shape(x)[:-1]:
             _refuse(what, "another result than its first is used")
         layer, weights = whole(path, self._modules[path], self._causal or self._sees_earlier_alone(node, x, what))
+        self.changed = self.changed or "dropout" in layer
         self._take(node, path, weights)
         return [layer], x
 
@@ -291,11 +320,11 @@ class _Reader:
         for what, pair in (("kernel_size", kernel), ("stride", stride), ("padding", padding)):
             if pair[0] != pair[-1]:
                 _refuse(self._where(node), f"{what} is {tuple(pair)}; it must be square")
-        if dilation[0] != 1 or groups != 1:
-            _refuse(self._where(node), f"dilation and groups are {dilation[0]} and {groups}; they must be 1")
+        if dilation[0] != 1:
+            _refuse(self._where(node), f"dilation is {dilation[0]}; it must be 1")
         layer = {"layer": "conv", "name": self._named(node, weight=weight, bias=bias), "channels": _shape(node)[1],
                  "kernel": kernel[0], "stride": stride[0]}
-        padded = {"padding": padding[0]} if padding[0] != kernel[0] // 2 else {}
+        padded = {**({"padding": padding[0]} if padding[0] != kernel[0] // 2 else {}), **({"groups": groups} if groups > 1 else {})}
         return [{**layer, **padded, **({} if bias is not None else {"bias": False})}], x
 
     def _of_batch_norm(self, node, x, weight, bias, mean, variance, training, momentum, eps, *others):
@@ -321,6 +350,14 @@ class _Reader:
         if len(sizes) != 1 or {*padding} != {0} or {*dilation} != {1} or ceil:
             _refuse(self._where(node), "windows are square and do not overlap")
         return [{"layer": "pool", "window": window[0]}], x
+
+    def _of_avg_pool2d(self, node, x, window, stride=(), padding=(0,), ceil=False, include=True, divisor=None):
+        if ceil or divisor or len({*window, *(stride or window)}) != 1 or {*padding} != {0}:
+            _refuse(self._where(node), "windows are square and do not overlap")
+        return [{"layer": "average_pool", "window": window[0]}], x
+
+    def _of_leaky_relu(self, node, x, slope=0.01):
+        return [{"layer": "leaky_relu", "slope": slope}], x
 
     def _of_adaptive_avg_pool2d(self, node, x, size):
         if {*size} != {1}:
@@ -445,12 +482,13 @@ class _Reader:
             each = stack.pop()
             if each in inside or each in projections or not self._moves(each):
                 continue
-            (projections if _kind(each) == "linear" else inside).append(each)
-            stack += each.all_input_nodes if _kind(each) != "linear" else []
+            (projections if _kind(each) in ("linear", "addmm") else inside).append(each)
+            stack += each.all_input_nodes if _kind(each) not in ("linear", "addmm") else []
         scores = [each for each in inside if _kind(each) in SCORES]
         if not scores:
             return None
-        if len(scores) != 1 or len(projections) not in (1, 3) or len({self._same(p.args[0]) for p in projections}) != 1:
+        if len(scores) != 1 or len(projections) not in (1, 3) or len({self._same(p.args[0]) for p in projections}) != 1 or any(
+                _kind(p) == "addmm" for p in projections):
             _refuse(self._where(node), "its queries, keys and values are no three linear layers of one input")
         q, k = self._operands(scores[0])
         heads = math.prod(_shape(q)[:-2]) // _shape(core)[0]
@@ -461,7 +499,10 @@ class _Reader:
             if [len(first), len(second), len(third)] != [1, 1, 1]:
                 _refuse(self._where(node), "its queries, keys and values are no three linear layers of one input")
             projections = first + second + third
-        return self._attention_of(node, core, projections, q, heads, each)
+        layers, x = self._attention_of(node, core, projections, q, heads, each)
+        rate = max(_rate_of(each) for each in inside)
+        self.changed = self.changed or rate > 0
+        return [{**layers[0], **({"dropout": rate} if rate else {})}], x
 
     def _operands(self, scores):
         """The queries and keys whose products the softmax is of."""

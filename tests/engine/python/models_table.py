@@ -179,8 +179,8 @@ def row(name, layers=4, width=256, unit="h100", recipe="bf16"):
         report = run.report()
     except (NotImplementedError, RuntimeError, TypeError, ValueError) as sentence:
         return {**found, "works": False, "sentence": str(sentence).split("\n")[0]}
-    return {**found, "works": loss == loss and report.products > 0, "ratio": seconds / plain, "error": error(gradients, reference),
-            "missed": share_not_emulated(report), "products": report.products, "not_emulated": report.not_emulated}
+    return {**found, "works": loss == loss and report.products > 0, "ratio": seconds / plain,
+            "error": error(gradients, reference), "missed": share_not_emulated(report), "products": report.products, "not_emulated": report.not_emulated}
 
 
 def main():

@@ -77,8 +77,9 @@ class Residual(nn.Module):
 class Gpt(nn.Module):
     """A block as nanoGPT's: queries, keys and values of one matrix."""
 
-    def __init__(self, bias):
+    def __init__(self, bias, dropout=0.0):
         super().__init__()
+        self.dropout = dropout
         self.wte, self.wpe = nn.Embedding(20, 8), nn.Embedding(12, 8)
         self.attn, self.proj = nn.Linear(8, 24, bias=bias), nn.Linear(8, 8, bias=bias)
         self.norm, self.out = nn.LayerNorm(8), nn.Linear(8, 20)
@@ -86,7 +87,7 @@ class Gpt(nn.Module):
     def forward(self, x):
         x = self.wte(x) + self.wpe(torch.arange(x.shape[1]))
         q, k, v = (each.unflatten(-1, (2, 4)).transpose(1, 2) for each in self.attn(self.norm(x)).split(8, -1))
-        y = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        y = functional.scaled_dot_product_attention(q, k, v, is_causal=True, dropout_p=self.dropout if self.training else 0)
         return self.out(x + self.proj(y.transpose(1, 2).reshape(x.shape)))
 
 
@@ -99,8 +100,8 @@ def transformers_model(kind, **options):
 
 
 def cnn():
-    return nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.SiLU(), nn.MaxPool2d(2), nn.Flatten(),
-                         nn.Linear(4 * 9, 5))
+    return nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.SiLU(), nn.MaxPool2d(2),
+                         nn.Conv2d(4, 4, 3, padding=1, groups=4), nn.LeakyReLU(), nn.AvgPool2d(3), nn.Flatten(), nn.Linear(4, 5))
 
 
 class Lstm(nn.Module):
@@ -114,7 +115,7 @@ class Lstm(nn.Module):
 
 NETS = {
     "mlp": (lambda: nn.Sequential(nn.Linear(12, 16), nn.SiLU(), nn.Linear(16, 3, bias=False)), (12,), None, ()),
-    "cnn": (cnn, (1, 8, 8), None, ("batch_norm", "silu")),
+    "cnn": (cnn, (1, 8, 8), None, ("batch_norm", "silu", "average_pool")),
     "resnet block": (Residual, (3, 8, 8), None, ("sum", "global_average")),
     "lstm": (Lstm, (5,), 20, ("lstm",)),
     "gpt": (lambda: Gpt(True), (6,), 20, ("places", "attention")),
@@ -189,7 +190,7 @@ def test_exported_nets_train(name, tmp_path):
 
 @pytest.mark.parametrize("model, shape, text", [
     (nn.Sequential(nn.Linear(4, 4), nn.GELU(approximate="tanh")), (4,), r"1 \(GELU\) .*approximate is tanh"),
-    (nn.Sequential(nn.Conv2d(2, 2, 3, groups=2)), (2, 8, 8), r"0 \(Conv2d\) .*groups"),
+    (nn.Sequential(nn.Conv2d(2, 2, 3, dilation=2)), (2, 8, 8), r"0 \(Conv2d\) .*dilation is 2"),
     (nn.Sequential(nn.Embedding(9, 4, padding_idx=0), nn.Linear(4, 9)), (5,), "padding_idx is 0; it must be None"),
     (nn.Sequential(nn.LSTM(4, 4, num_layers=2, batch_first=True)), (5, 4), "num_layers is 2; it must be 1")])
 def test_what_nets_cannot_express_is_refused_with_its_module(model, shape, text, tmp_path):
@@ -207,6 +208,13 @@ def test_what_nets_cannot_express_is_refused_with_its_module(model, shape, text,
     with pytest.raises(NotImplementedError, match=text):
         ulplab.torch.export(model, tmp_path / "net.json", shape=shape, tokens=9 if shape == (5,) else None)
     assert not list(tmp_path.iterdir())
+
+
+def test_dropout_of_attention_is_in_the_net(tmp_path):
+    layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)  # PyTorch's default: 0.1 in four places
+    for model in (Gpt(True, 0.1), nn.Sequential(nn.Embedding(20, 8), layer, nn.Linear(8, 20))):
+        net, _ = ulplab.torch.export(model, tmp_path / "net.json", shape=(6,), tokens=20)
+        assert '"dropout": 0.1' in str(net).replace("'", '"')
 
 
 def test_tied_weights_are_refused(tmp_path):
