@@ -205,7 +205,7 @@ class _RmsNorm(torch.autograd.Function):
 
 def rms_norm(run, func, input, normalized_shape, weight=None, eps=None):
     """torch.nn.functional.rms_norm."""
-    if len(normalized_shape) != 1 or weight is None or not _has_fp32(input, weight) or not hasattr(run, "recipe"):
+    if len(normalized_shape) != 1 or weight is None or not _has_fp32(input, weight) or run.by_types:
         return func(input, normalized_shape, weight, eps)
     return _RmsNorm.apply(run, input, weight, torch.finfo(torch.float32).eps if eps is None else eps)
 
