@@ -17,6 +17,7 @@ struct AttentionOptions {
     /// Queries and keys pass a layer norm each, over a head's width (Dehghani et al., Scaling Vision Transformers to 22
     /// Billion Parameters, 2023).
     bool normalised = false;
+    double dropout = 0;  // of probabilities, once they are stored
 };
 
 struct MultiHeadAttention {
@@ -72,7 +73,7 @@ struct MultiHeadAttention {
             if (penalty) s = add(s, *penalty);
             return causal ? causal_mask(s) : s;
         });
-        const Var p = part("probabilities", [&] { return softmax(scores); });
+        const Var p = part("probabilities", [&] { return dropout(softmax(scores), options.dropout); });
         return part("mix", [&] {
             // (batch * heads, time, head width) back to (batch, time, width)
             const Index batch = projected.dim(0);
@@ -85,6 +86,78 @@ struct MultiHeadAttention {
     /// (batch, time, width) -> (batch * heads, time, head width)
     Var heads_of(Var x) const {
         const Index each = x.dim(2) / heads;
+        const Var split = permute(reshape(x, {x.dim(0), x.dim(1), heads, each}), {0, 2, 1, 3});
+        return reshape(split, {x.dim(0) * heads, x.dim(1), each});
+    }
+};
+
+struct GroupedAttentionOptions {
+    Index heads = 1;
+    Index key_value_heads = 0;  // each serves heads / key_value_heads neighbours; 0: as many as heads
+    Index head_width = 0;       // 0: width / heads
+    bool causal = true;
+    bool biased = false;      // queries, keys and values
+    bool out_biased = false;  // what comes out
+    std::optional<RotaryOptions> rotary{};
+    double dropout = 0;
+};
+
+/// Attention with fewer heads of keys and values than of queries (Ainslie et al., GQA, 2023) and rotary places, as
+/// Llama, Mistral and Qwen 2 have it. Scores are q k^T, stored, times 1 / sqrt(head width), and softmax over the places
+/// seen.
+struct GroupedAttention {
+    std::string name;
+    GroupedAttentionOptions options;
+    Index each;  // width of a head
+    Linear q_proj, k_proj, v_proj, o_proj;
+
+    GroupedAttention(Model& model, std::string layer_name, Index width, GroupedAttentionOptions how)
+        : name(std::move(layer_name)),
+          options(checked(how, width)),
+          each(options.head_width),
+          q_proj(model, name + ".q_proj", width, options.heads * each, how.biased),
+          k_proj(model, name + ".k_proj", width, options.key_value_heads * each, how.biased),
+          v_proj(model, name + ".v_proj", width, options.key_value_heads * each, how.biased),
+          o_proj(model, name + ".o_proj", options.heads * each, width, how.out_biased) {}
+
+    /// x (batch, time, width).
+    Var operator()(Var x) const {
+        const auto part = [&](const char* what, const auto& f) {
+            const Tape::Scope scope(*x.tape, name + "/" + what);
+            return f();
+        };
+        const Var q = part("queries", [&] { return placed(heads_of(q_proj(x), options.heads)); });
+        const Var k = part("keys", [&] { return repeated(placed(heads_of(k_proj(x), options.key_value_heads))); });
+        const Var v = part("values", [&] { return repeated(heads_of(v_proj(x), options.key_value_heads)); });
+        const Var scores = part("scores", [&] {
+            const Var s = scaled(matmul(q, k, true), 1 / std::sqrt(static_cast<double>(each)));
+            return options.causal ? causal_mask(s) : s;
+        });
+        const Var p = part("probabilities", [&] { return dropout(softmax(scores), options.dropout); });
+        const Var mixed = part("mix", [&] {
+            const Var split = reshape(matmul(p, v), {x.dim(0), options.heads, x.dim(1), each});
+            return reshape(permute(split, {0, 2, 1, 3}), {x.dim(0), x.dim(1), options.heads * each});
+        });
+        return o_proj(mixed);
+    }
+
+  private:
+    static GroupedAttentionOptions checked(GroupedAttentionOptions how, Index width) {
+        if (how.key_value_heads == 0) how.key_value_heads = how.heads;
+        if (how.heads < 1 || how.heads % how.key_value_heads != 0 || (how.head_width == 0 && width % how.heads != 0)) {
+            throw std::invalid_argument(
+                "attention: the heads of keys and values do not divide those of queries, or these the width");
+        }
+        if (how.head_width == 0) how.head_width = width / how.heads;
+        return how;
+    }
+    Var placed(Var x) const { return options.rotary ? rotary(x, *options.rotary) : x; }
+    Var repeated(Var x) const {
+        const Index times = options.heads / options.key_value_heads;
+        return times == 1 ? x : repeat(x, 0, times);
+    }
+    /// (batch, time, heads * each) -> (batch * heads, time, each)
+    Var heads_of(Var x, Index heads) const {
         const Var split = permute(reshape(x, {x.dim(0), x.dim(1), heads, each}), {0, 2, 1, 3});
         return reshape(split, {x.dim(0) * heads, x.dim(1), each});
     }

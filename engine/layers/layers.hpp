@@ -2,6 +2,7 @@
 // the generator. Parameters are named after the layer: "fc1.weight".
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,22 +15,25 @@ namespace ulp::inline ULPLAB_MODE {
 /// A parameter on the tape of x.
 inline Var on_tape(Var x, Parameter* parameter) { return x.tape->parameter(*parameter); }
 
-/// y = x W^T + b. Starts uniform within 1/sqrt(in).
+inline std::optional<Var> on_tape_if_any(Var x, Parameter* parameter) {
+    return parameter == nullptr ? std::nullopt : std::optional(on_tape(x, parameter));
+}
+
+/// y = x W^T + b, or without b. Starts uniform within 1/sqrt(in).
 struct Linear {
     std::string name;
     Parameter* weight;  // (out, in)
-    Parameter* bias;    // (out)
+    Parameter* bias;    // (out), or none
 
-    Linear(Model& model, std::string layer_name, Index in, Index out)
+    Linear(Model& model, std::string layer_name, Index in, Index out, bool biased = true)
         : name(std::move(layer_name)),
           weight(&model.add(name + ".weight", {out, in}, Init::fan_in(in), ParameterKind::linear_weight)),
-          bias(&model.add(name + ".bias", {out}, Init::fan_in(in))) {}
+          bias(biased ? &model.add(name + ".bias", {out}, Init::fan_in(in)) : nullptr) {}
 
     Var operator()(Var x) const {
         const Tape::Scope scope(*x.tape, name);
         const Var w = on_tape(x, weight);  // in this order: compilers differ in that of arguments
-        const Var b = on_tape(x, bias);
-        return linear(x, w, b);
+        return linear(x, w, on_tape_if_any(x, bias));
     }
 };
 
@@ -57,20 +61,20 @@ struct Conv2d {
     std::string name;
     ConvOptions options;
     Parameter* weight;  // (out, in / groups, kernel, kernel)
-    Parameter* bias;    // (out)
+    Parameter* bias;    // (out), or none
 
-    Conv2d(Model& model, std::string layer_name, Index in, Index out, Index kernel, ConvOptions how = {})
+    Conv2d(Model& model, std::string layer_name, Index in, Index out, Index kernel, ConvOptions how = {},
+           bool biased = true)
         : name(std::move(layer_name)),
           options(how),
           weight(&model.add(name + ".weight", {out, in / how.groups, kernel, kernel},
                             Init::fan_in(in / how.groups * kernel * kernel))),
-          bias(&model.add(name + ".bias", {out}, Init::fan_in(in / how.groups * kernel * kernel))) {}
+          bias(biased ? &model.add(name + ".bias", {out}, Init::fan_in(in / how.groups * kernel * kernel)) : nullptr) {}
 
     Var operator()(Var x) const {
         const Tape::Scope scope(*x.tape, name);
         const Var w = on_tape(x, weight);
-        const Var b = on_tape(x, bias);
-        return conv2d(x, w, b, options);
+        return conv2d(x, w, on_tape_if_any(x, bias), options);
     }
 };
 
@@ -141,6 +145,21 @@ struct LayerNorm {
         const Var w = on_tape(x, affine.weight);
         const Var b = on_tape(x, affine.bias);
         return layer_norm(x, w, b, eps);
+    }
+};
+
+/// rms_norm over the last dimension, of extent `width`; the weight starts as 1.
+struct RmsNorm {
+    std::string name;
+    Parameter* weight;
+    double eps;
+
+    RmsNorm(Model& model, std::string layer_name, Index width, double epsilon = 1e-5)
+        : name(std::move(layer_name)), weight(&model.add(name + ".weight", {width}, Init::constant(1))), eps(epsilon) {}
+
+    Var operator()(Var x) const {
+        const Tape::Scope scope(*x.tape, name);
+        return rms_norm(x, on_tape(x, weight), eps);
     }
 };
 

@@ -24,7 +24,7 @@ Var in_shape(Var x, const Shape& in) {
 Var in_rows(Var x) { return x.value().rank() > 2 ? reshape(x, {x.dim(0), x.value().size() / x.dim(0)}) : x; }
 
 PlainStep linear_step(Model& model, const Layer& layer, const Shape& in, Index classes) {
-    const Linear linear(model, layer.name, inputs_of(in), layer.size == 0 ? classes : layer.size);
+    const Linear linear(model, layer.name, inputs_of(in), layer.size == 0 ? classes : layer.size, layer.biased);
     return [linear, flat = in.size() == 3](Var x) { return linear(flat ? in_rows(x) : x); };
 }
 
@@ -43,11 +43,56 @@ Step group_step(Model& model, const Layer& layer, const Shape& in, Index classes
             return residual(x, [&](Var inside) { return net(inside, memory); });
         };
     }
-    return [nets](Var x, const Net::Memory* memory) {
+    return [nets, kind = layer.kind](Var x, const Net::Memory* memory) {
         std::vector<Var> parts;
         for (const Net& net : nets) parts.push_back(net(x, memory));
-        return concat(parts, 1);
+        if (kind == LayerKind::branches) return concat(parts, 1);
+        Var y = parts.front();
+        for (std::size_t i = 1; i < parts.size(); ++i)
+            y = kind == LayerKind::sum ? add(y, parts[i]) : multiply(y, parts[i]);
+        return y;
     };
+}
+
+/// Which rows an expert has: those with a weight that is not 0.
+std::vector<int> rows_with(const Tensor& weights, Index expert) {
+    std::vector<int> rows;
+    for (Index row = 0; row < weights.dim(0); ++row) {
+        if (weights[row * weights.dim(1) + expert] != 0) rows.push_back(static_cast<int>(row));
+    }
+    return rows;
+}
+
+Step experts_step(Model& model, const Layer& layer, const Shape& in, Index classes) {
+    const Linear gate(model, layer.name + ".gate", in.back(), static_cast<Index>(layer.inside.size()), false);
+    const std::vector<Net> nets = nets_inside(model, layer, {in.back()}, classes);
+    return [gate, nets, name = layer.name, count = layer.size](Var x, const Net::Memory*) {
+        const Shape shape = x.shape();
+        x = reshape(x, {x.value().rows_of(x.dim(-1)), x.dim(-1)});
+        const Var scores = gate(x);
+        const Tape::Scope scope(*x.tape, name);
+        const Var weights = x.tape->stored(top_k_softmax(scores, count));
+        std::vector<Var> parts;
+        std::vector<std::vector<int>> rows;
+        for (std::size_t e = 0; e < nets.size(); ++e) {
+            const auto expert = static_cast<Index>(e);
+            std::vector<int> own = rows_with(weights.value(), expert);
+            if (own.empty()) continue;
+            const Var w = select_rows(slice(weights, 1, expert, 1), own);
+            const Var made = nets[e](select_rows(x, own), nullptr);
+            parts.push_back(multiply_rows(made, w));
+            rows.push_back(std::move(own));
+        }
+        return reshape(add_rows(parts, rows, x.dim(0)), shape);
+    };
+}
+
+PlainStep grouped_attention_step(Model& model, const Layer& layer, const Shape& in) {
+    GroupedAttentionOptions how{layer.size,   layer.key_value_heads, layer.head_width,
+                                layer.causal, layer.biased,          layer.out_biased};
+    how.dropout = layer.dropout;
+    if (layer.rotary != 0) how.rotary = {layer.rotary, layer.adjacent};
+    return GroupedAttention(model, layer.name, in.back(), how);
 }
 
 /// (examples, rows, tokens): -10000 where a token is padding.
@@ -100,19 +145,26 @@ PlainStep plain_step(Model& model, const Layer& layer, const Shape& in, Index cl
         case LayerKind::linear: return linear_step(model, layer, in, classes);
         case LayerKind::conv:
             return [in, conv = Conv2d(model, layer.name, in[0], layer.size, layer.kernel,
-                                      {.stride = layer.stride, .padding = layer.kernel / 2})](Var x) {
-                return conv(in_shape(x, in));
-            };
-        case LayerKind::batch_norm: return BatchNorm(model, layer.name, in[0], {.momentum = 0.3});
-        case LayerKind::layer_norm: return LayerNorm(model, layer.name, in.back());
+                                      {.stride = layer.stride, .padding = padding_of(layer), .groups = layer.groups},
+                                      layer.biased)](Var x) { return conv(in_shape(x, in)); };
+        case LayerKind::batch_norm: return BatchNorm(model, layer.name, in[0], {layer.eps, layer.momentum});
+        case LayerKind::layer_norm: return LayerNorm(model, layer.name, in.back(), layer.eps);
+        case LayerKind::rms_norm: return RmsNorm(model, layer.name, in.back(), layer.eps);
+        case LayerKind::grouped_attention: return grouped_attention_step(model, layer, in);
         case LayerKind::attention:
-            return [causal = layer.causal, attention = MultiHeadAttention(model, layer.name, in.back(), layer.size)](
-                       Var x) { return attention(x, causal); };
+            return [causal = layer.causal, attention = MultiHeadAttention(model, layer.name, in.back(), layer.size,
+                                                                          {.dropout = layer.dropout})](Var x) {
+                return attention(x, causal);
+            };
         case LayerKind::relu: return [](Var x) { return relu(x); };
+        case LayerKind::leaky_relu: return [slope = layer.factor](Var x) { return leaky_relu(x, slope); };
         case LayerKind::gelu: return [](Var x) { return gelu(x); };
+        case LayerKind::silu: return [](Var x) { return silu(x); };
+        case LayerKind::sigmoid: return [](Var x) { return sigmoid(x); };
         case LayerKind::tanh: return [](Var x) { return tanh(x); };
         case LayerKind::dropout: return [rate = layer.factor](Var x) { return dropout(x, rate); };
         case LayerKind::pool: return [window = layer.size](Var x) { return max_pool2d(x, window); };
+        case LayerKind::average_pool: return [window = layer.size](Var x) { return avg_pool2d(x, window); };
         case LayerKind::global_average: return [](Var x) { return in_rows(avg_pool2d(x, x.dim(2))); };
         case LayerKind::scale: return [factor = layer.factor](Var x) { return scaled(x, factor); };
         case LayerKind::tokens:
@@ -135,9 +187,12 @@ Step step_of(Model& model, const Layer& layer, const Shape& in, Index classes) {
                 if (memory == nullptr) throw std::invalid_argument("cross attention is for decoders alone");
                 return attention(x, memory->states, memory->penalty);
             };
+        case LayerKind::experts: return experts_step(model, layer, in, classes);
         case LayerKind::encoder_decoder: return encoder_decoder_step(model, layer, in, classes);
         case LayerKind::sequence:
         case LayerKind::residual:
+        case LayerKind::sum:
+        case LayerKind::product:
         case LayerKind::branches: return group_step(model, layer, in, classes);
         default: return [plain = plain_step(model, layer, in, classes)](Var x, const Net::Memory*) { return plain(x); };
     }

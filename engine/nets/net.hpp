@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,17 +16,23 @@
 namespace ulp {
 
 enum class LayerKind : std::uint8_t {
-    linear,           // over the last dimension; images are flattened first
-    conv,             // square kernel, zero padding of half of it
-    batch_norm,       // momentum 0.3: runs are short, the running statistics must follow in tens of steps
-    layer_norm,       // over the last dimension
-    attention,        // over the rows of an example
-    cross_attention,  // of a decoder, over what the encoder made
+    linear,  // over the last dimension; images are flattened first
+    conv,    // square kernel, zero padding of half of it
+    batch_norm,
+    layer_norm,  // over the last dimension
+    rms_norm,
+    attention,          // over the rows of an example
+    grouped_attention,  // with heads of keys and values of their own number, and rotary places
+    cross_attention,    // of a decoder, over what the encoder made
     relu,
+    leaky_relu,  // with the slope `factor`
     gelu,
+    silu,
+    sigmoid,
     tanh,
-    dropout,         // with the rate `factor`
-    pool,            // maximum of a square window
+    dropout,  // with the rate `factor`
+    pool,     // maximum of a square window
+    average_pool,
     global_average,  // over the pixels
     scale,           // times a constant
     tokens,          // the numbers of an example in rows
@@ -36,6 +43,9 @@ enum class LayerKind : std::uint8_t {
     gru,
     sequence,        // what is inside, one after the other
     residual,        // x plus what is inside makes of x
+    sum,             // of what the lists inside make of x
+    product,         // the same, multiplied element by element
+    experts,         // the sum of what `size` of the lists inside make of a row, those that the row's router chooses
     branches,        // what the lists inside make of x, side by side as channels
     encoder_decoder  // the first list inside reads the first `size` tokens, the second one the others and what it made
 };
@@ -50,6 +60,17 @@ struct Layer {
     Index words = 0;      // of an embedding
     bool causal = false;  // attention to the rows before alone
     std::vector<std::vector<Layer>> inside{};
+    std::optional<Index> padding{};  // of a convolution; else half of the kernel
+    double eps = 1e-5;               // of normalisations
+    double momentum = 0.3;      // of batch normalisations: runs are short, running statistics follow in tens of steps
+    Index groups = 1;           // of a convolution's channels
+    double dropout = 0;         // of attention's probabilities
+    bool biased = true;         // linear, conv; queries, keys and values
+    bool out_biased = true;     // what comes out of a grouped attention
+    Index key_value_heads = 0;  // 0: as many as heads
+    Index head_width = 0;       // 0: the width divided by the heads
+    double rotary = 0;          // the base of rotary places; 0: none
+    bool adjacent = false;      // of rotary places
 };
 using Layers = std::vector<Layer>;
 
@@ -86,6 +107,8 @@ Index parameters_of(const Layers& net, Shape in, Index classes);
 
 /// The tokens of an example that the net's encoder reads; 0 where it has none.
 Index source_of(const Layers& net);
+/// Zeros on every side of a convolution's images.
+Index padding_of(const Layer& layer);
 /// What a linear layer sees of an example: an image is flattened.
 Index inputs_of(const Shape& in);
 

@@ -35,9 +35,11 @@ bool takes_rank(LayerKind kind, std::size_t rank) {
     switch (kind) {
         case LayerKind::conv:
         case LayerKind::pool:
+        case LayerKind::average_pool:
         case LayerKind::batch_norm:
         case LayerKind::global_average: return rank == 3;
         case LayerKind::attention:
+        case LayerKind::grouped_attention:
         case LayerKind::cross_attention:
         case LayerKind::places:
         case LayerKind::lstm:
@@ -48,6 +50,11 @@ bool takes_rank(LayerKind kind, std::size_t rank) {
     }
 }
 
+bool takes_lists(LayerKind kind) {
+    return kind == LayerKind::branches || kind == LayerKind::sum || kind == LayerKind::product ||
+           kind == LayerKind::experts;
+}
+
 void require_divides(Index divisor, Index number, const std::string& place, const char* what) {
     if (number % divisor == 0) return;
     refuse(place, fmt::format("has {} {}, which do not divide {}", divisor, what, number));
@@ -55,12 +62,39 @@ void require_divides(Index divisor, Index number, const std::string& place, cons
 
 void require_own_rule(const Layer& layer, const Shape& in, const std::string& place) {
     if (layer.kind == LayerKind::attention) require_divides(layer.size, in[1], place, "heads");
+    if (layer.kind == LayerKind::grouped_attention) {
+        if (layer.head_width == 0) require_divides(layer.size, in[1], place, "heads");
+        if (layer.key_value_heads != 0) {
+            require_divides(layer.key_value_heads, layer.size, place, "heads of keys and values");
+        }
+        const Index each = layer.head_width == 0 ? in[1] / layer.size : layer.head_width;
+        if (layer.rotary != 0 && !(layer.rotary > 1)) {
+            refuse(place + "/rotary", fmt::format("is {}; give a base above 1", layer.rotary));
+        }
+        if (layer.rotary != 0) require_divides(2, each, place, "numbers in a pair of rotary places");
+    }
+    if (layer.kind == LayerKind::experts && layer.size > static_cast<Index>(layer.inside.size())) {
+        refuse(place + "/top", fmt::format("is {} of {} experts", layer.size, layer.inside.size()));
+    }
+    if (layer.kind == LayerKind::experts && in.size() == 3)
+        refuse(place, fmt::format("takes no images {}", text_of(in)));
+    if (!(layer.eps > 0)) refuse(place + "/eps", fmt::format("is {}; give a positive number", layer.eps));
+    if (!(layer.momentum > 0 && layer.momentum <= 1)) {
+        refuse(place + "/momentum", fmt::format("is {}; give a number above 0, to 1", layer.momentum));
+    }
     if (layer.kind == LayerKind::tokens) require_divides(layer.size, volume(in), place, "rows");
     if (layer.kind == LayerKind::global_average && in[1] != in[2]) {
         refuse(place, fmt::format("averages squares, not {}", text_of(in)));
     }
-    if (layer.kind == LayerKind::conv && layer.kernel > 2 * std::min(in[1], in[2]) + 1) {
+    if (layer.kind == LayerKind::conv && layer.kernel > std::min(in[1], in[2]) + 2 * padding_of(layer)) {
         refuse(place + "/kernel", fmt::format("is {}, on images of {}", layer.kernel, text_of(in)));
+    }
+    if (layer.kind == LayerKind::conv) {
+        require_divides(layer.groups, in[0], place, "groups of channels");
+        require_divides(layer.groups, layer.size, place, "groups of channels");
+    }
+    if (!(layer.dropout >= 0 && layer.dropout < 1)) {
+        refuse(place + "/dropout", fmt::format("is {}; give a number from 0 to less than 1", layer.dropout));
     }
     if (layer.kind == LayerKind::dropout && !(layer.factor >= 0 && layer.factor < 1)) {
         refuse(place + "/rate", fmt::format("is {}; give a number from 0 to less than 1", layer.factor));
@@ -104,24 +138,33 @@ Shape Walk::behind(const Layer& layer, const Shape& in, bool& tokens, const std:
     require_own_rule(layer, in, place);
     require_memory(layer, in, place);
     if (layer.kind == LayerKind::encoder_decoder) return behind_both(layer, in, tokens, place);
+    const std::string lists = place + (layer.kind == LayerKind::experts ? "/experts" : "/branches");
+    if (layer.inside.empty() && takes_lists(layer.kind)) refuse(lists, "is empty");
     std::vector<Shape> ends;
     const bool tokens_before = tokens;
     for (std::size_t i = 0; i < layer.inside.size(); ++i) {
         tokens = tokens_before;
-        const bool one = layer.kind != LayerKind::branches;
-        ends.push_back(
-            through(layer.inside[i], in, tokens, one ? place + "/inside" : fmt::format("{}/branches/{}", place, i)));
+        const bool one = layer.kind == LayerKind::sequence || layer.kind == LayerKind::residual;
+        const bool experts = layer.kind == LayerKind::experts;
+        const std::string at = one ? place + "/inside" : fmt::format("{}/{}", lists, i);
+        ends.push_back(through(layer.inside[i], experts ? Shape{in.back()} : in, tokens, at));
     }
     tokens = tokens && layer.kind != LayerKind::embedding;
     if (layer.kind == LayerKind::residual && ends.front() != in) {
         refuse(place, fmt::format("adds {} to {}", text_of(ends.front()), text_of(in)));
     }
+    if (layer.kind == LayerKind::experts && ends.front() != Shape{in.back()}) {
+        refuse(place, fmt::format("adds {} to rows of {}", text_of(ends.front()), in.back()));
+    }
     for (const Shape& end : ends) {
+        if (layer.kind != LayerKind::branches && end != ends.front()) {
+            refuse(place, fmt::format("puts {} and {} together", text_of(ends.front()), text_of(end)));
+        }
         if (end.size() != ends.front().size() || !std::equal(end.begin() + 1, end.end(), ends.front().begin() + 1)) {
             refuse(place, fmt::format("puts {} beside {}", text_of(ends.front()), text_of(end)));
         }
     }
-    if (layer.kind == LayerKind::branches && ends.empty()) refuse(place + "/branches", "is empty");
+
     return shape_behind(layer, in, outputs);
 }
 
@@ -215,6 +258,8 @@ Index source_of(const Layers& net) {
     return net.size() == 1 && net.front().kind == LayerKind::encoder_decoder ? net.front().size : 0;
 }
 
+Index padding_of(const Layer& layer) { return layer.padding.value_or(layer.kernel / 2); }
+
 Index inputs_of(const Shape& in) { return in.size() == 3 ? volume(in) : in.back(); }
 
 Shape shape_behind(const Layer& layer, const Shape& in, Index classes) {
@@ -225,9 +270,10 @@ Shape shape_behind(const Layer& layer, const Shape& in, Index classes) {
         }
         case LayerKind::conv: {
             require_rank(layer, in, 3);
-            const auto side = [&](Index s) { return (s + 2 * (layer.kernel / 2) - layer.kernel) / layer.stride + 1; };
+            const auto side = [&](Index s) { return (s + 2 * padding_of(layer) - layer.kernel) / layer.stride + 1; };
             return {layer.size, side(in[1]), side(in[2])};
         }
+        case LayerKind::average_pool:
         case LayerKind::pool: require_rank(layer, in, 3); return {in[0], in[1] / layer.size, in[2] / layer.size};
         case LayerKind::global_average: require_rank(layer, in, 3); return {in[0]};
         case LayerKind::tokens: return {layer.size, volume(in) / layer.size};
@@ -235,7 +281,9 @@ Shape shape_behind(const Layer& layer, const Shape& in, Index classes) {
         case LayerKind::embedding: require_rank(layer, in, 1); return {in[0], layer.size};
         case LayerKind::lstm:
         case LayerKind::gru: require_rank(layer, in, 2); return {in[0], layer.size};
-        case LayerKind::sequence: return behind_all(layer.inside.front(), in, classes);
+        case LayerKind::sequence:
+        case LayerKind::sum:
+        case LayerKind::product: return behind_all(layer.inside.front(), in, classes);
         case LayerKind::branches: {
             Shape shape = behind_all(layer.inside.front(), in, classes);
             shape[0] = 0;
@@ -256,9 +304,18 @@ Index parameters_of(const Layer& layer, const Shape& in, Index classes) {
     Index sum = 0;
     for (const Layers& inside : layer.inside) sum += parameters_of(inside, in, classes);
     switch (layer.kind) {
-        case LayerKind::linear: return (inputs_of(in) + 1) * out.back();
-        case LayerKind::conv: return (in[0] * layer.kernel * layer.kernel + 1) * out[0];
+        case LayerKind::linear: return (inputs_of(in) + Index{layer.biased}) * out.back();
+        case LayerKind::conv:
+            return (in[0] / layer.groups * layer.kernel * layer.kernel + Index{layer.biased}) * out[0];
         case LayerKind::batch_norm: return 2 * in[0];
+        case LayerKind::rms_norm: return in.back();
+        case LayerKind::experts: return sum + in.back() * static_cast<Index>(layer.inside.size());
+        case LayerKind::grouped_attention: {
+            const Index each = layer.head_width == 0 ? in[1] / layer.size : layer.head_width;
+            const Index all = layer.size * each;
+            const Index few = (layer.key_value_heads == 0 ? layer.size : layer.key_value_heads) * each;
+            return (in[1] + Index{layer.biased}) * (all + 2 * few) + (all + Index{layer.out_biased}) * in[1];
+        }
         case LayerKind::layer_norm: return 2 * in.back();
         case LayerKind::attention:
         case LayerKind::cross_attention: return 4 * in.back() * (in.back() + 1);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -21,7 +22,8 @@ struct OneList {         // a list of layers
     std::size_t at = 0;  // which of those inside
 };
 struct ManyLists {};  // a list of such lists
-using Place = std::variant<std::string Layer::*, Index Layer::*, double Layer::*, bool Layer::*, OneList, ManyLists>;
+using Place = std::variant<std::string Layer::*, Index Layer::*, std::optional<Index> Layer::*, double Layer::*,
+                           bool Layer::*, OneList, ManyLists>;
 
 /// A member of a layer's object. An optional one may be left out: then it is as Layer{} has it.
 struct Member {
@@ -39,21 +41,47 @@ struct KindRow {
 const std::vector<KindRow>& kinds() {
     const Member name{"name", &Layer::name};
     const Member inside{"inside", OneList{}};
+    const Member bias{"bias", &Layer::biased, true};
+    const Member dropout{"dropout", &Layer::dropout, true};
+    const Member eps{"eps", &Layer::eps, true};
     const auto size = [](std::string_view key, bool optional = false) { return Member{key, &Layer::size, optional}; };
     static const std::vector<KindRow> rows = {
-        {LayerKind::linear, "linear", {name, size("outputs", true)}},
+        {LayerKind::linear, "linear", {name, size("outputs", true), bias}},
         {LayerKind::conv,
          "conv",
-         {name, size("channels"), {"kernel", &Layer::kernel}, {"stride", &Layer::stride, true}}},
-        {LayerKind::batch_norm, "batch_norm", {name}},
-        {LayerKind::layer_norm, "layer_norm", {name}},
-        {LayerKind::attention, "attention", {name, size("heads"), {"causal", &Layer::causal, true}}},
+         {name,
+          size("channels"),
+          {"kernel", &Layer::kernel},
+          {"stride", &Layer::stride, true},
+          {"padding", &Layer::padding, true},
+          {"groups", &Layer::groups, true},
+          bias}},
+        {LayerKind::batch_norm, "batch_norm", {name, {"momentum", &Layer::momentum, true}, eps}},
+        {LayerKind::layer_norm, "layer_norm", {name, eps}},
+        {LayerKind::rms_norm, "rms_norm", {name, eps}},
+        {LayerKind::attention, "attention", {name, size("heads"), {"causal", &Layer::causal, true}, dropout}},
+        {LayerKind::grouped_attention,
+         "grouped_attention",
+         {name,
+          size("heads"),
+          {"key_value_heads", &Layer::key_value_heads, true},
+          {"head_width", &Layer::head_width, true},
+          {"causal", &Layer::causal, true},
+          {"rotary", &Layer::rotary, true},
+          {"adjacent", &Layer::adjacent, true},
+          dropout,
+          bias,
+          {"out_bias", &Layer::out_biased, true}}},
         {LayerKind::cross_attention, "cross_attention", {name}},
         {LayerKind::relu, "relu"},
+        {LayerKind::leaky_relu, "leaky_relu", {{"slope", &Layer::factor}}},
         {LayerKind::gelu, "gelu"},
+        {LayerKind::silu, "silu"},
+        {LayerKind::sigmoid, "sigmoid"},
         {LayerKind::tanh, "tanh"},
         {LayerKind::dropout, "dropout", {{"rate", &Layer::factor}}},
         {LayerKind::pool, "pool", {size("window")}},
+        {LayerKind::average_pool, "average_pool", {size("window")}},
         {LayerKind::global_average, "global_average"},
         {LayerKind::scale, "scale", {{"factor", &Layer::factor}}},
         {LayerKind::tokens, "rows", {size("count")}},
@@ -64,6 +92,9 @@ const std::vector<KindRow>& kinds() {
         {LayerKind::gru, "gru", {name, size("width")}},
         {LayerKind::sequence, "sequence", {inside}},
         {LayerKind::residual, "residual", {inside}},
+        {LayerKind::sum, "sum", {{"branches", ManyLists{}}}},
+        {LayerKind::product, "product", {{"branches", ManyLists{}}}},
+        {LayerKind::experts, "experts", {name, size("top"), {"experts", ManyLists{}}}},
         {LayerKind::branches, "branches", {{"branches", ManyLists{}}}},
         {LayerKind::encoder_decoder,
          "encoder_decoder",
@@ -86,11 +117,11 @@ std::string listed_members(const KindRow& row) {
 
 constexpr Index most = Index{1} << 20;  // of an extent: what a tensor may have is checked by its memory
 
-Index whole_number(const Json& json, const std::string& place) {
-    if (json.is_number_unsigned() && json.get<std::uint64_t>() >= 1 && json.get<std::uint64_t>() <= most) {
+Index whole_number(const Json& json, const std::string& place, std::uint64_t least = 1) {
+    if (json.is_number_unsigned() && json.get<std::uint64_t>() >= least && json.get<std::uint64_t>() <= most) {
         return json.get<Index>();
     }
-    refuse(place, fmt::format("is {}; give a whole number from 1 to {}", json.dump(), most));
+    refuse(place, fmt::format("is {}; give a whole number from {} to {}", json.dump(), least, most));
 }
 double number(const Json& json, const std::string& place) {
     if (json.is_number() && std::isfinite(json.get<double>())) return json.get<double>();
@@ -139,6 +170,7 @@ void read_member(const Member& member, const Json& json, const std::string& plac
         Layer& layer;
         void operator()(std::string Layer::*field) const { layer.*field = text(json, place); }
         void operator()(Index Layer::*field) const { layer.*field = whole_number(json, place); }
+        void operator()(std::optional<Index> Layer::*field) const { layer.*field = whole_number(json, place, 0); }
         void operator()(double Layer::*field) const { layer.*field = number(json, place); }
         void operator()(bool Layer::*field) const { layer.*field = flag(json, place); }
         void operator()(OneList list) const {
@@ -207,6 +239,9 @@ struct Write {
     template <class T>
     void operator()(T Layer::*field) const {
         if (!member.optional || layer.*field != plain.*field) json = layer.*field;
+    }
+    void operator()(std::optional<Index> Layer::*field) const {
+        if (layer.*field) json = *(layer.*field);
     }
     void operator()(OneList list) const { json = written(layer.inside[list.at]); }
     void operator()(ManyLists) const {

@@ -39,6 +39,7 @@ constexpr std::array table = {
     CastListRow{"softmax", fp32, fp32, pass},       CastListRow{"log_softmax", fp32, fp32, pass},
     CastListRow{"gelu", fp32, pass, pass},          CastListRow{"layer_norm", fp32, fp32, pass},
     CastListRow{"group_norm", fp32, fp32, pass},    CastListRow{"cross_entropy", fp32, fp32, fp32},
+    CastListRow{"rms_norm", pass, fp32, pass},      CastListRow{"top_k_softmax", fp32, fp32, pass},
     CastListRow{"mse", fp32, fp32, fp32},           CastListRow{"bce_with_logits", fp32, fp32, fp32},
     CastListRow{"ctc", fp32, fp32, fp32},           CastListRow{"binary_cross_entropy", banned, banned, fp32},
 };

@@ -127,8 +127,8 @@ const std::vector<Recipe>& recipes() {
 }
 
 std::span<const std::string_view> pointwise_operations() {
-    static constexpr std::string_view rows[] = {"relu",  "leaky_relu", "sigmoid",  "tanh",     "gelu",
-                                                "scale", "add",        "subtract", "multiply", "dropout"};
+    static constexpr std::string_view rows[] = {"relu", "leaky_relu", "sigmoid",  "tanh",    "gelu", "scale",
+                                                "add",  "subtract",   "multiply", "dropout", "silu"};
     return rows;
 }
 

@@ -279,10 +279,12 @@ Tensor channel_sums(const Tensor& dy, const ComputeFormat& compute) {
 
 }  // namespace
 
-Var conv2d(Var x, Var weight, Var bias, const ConvOptions& options) {
-    const Geometry g = conv_geometry(x.value(), weight.value(), bias.value(), options);
-    const Operation op("conv2d", {x, weight, bias});
-    x = op.input(0), weight = op.input(1), bias = op.input(2);
+Var conv2d(Var x, Var weight, const std::optional<Var>& given_bias, const ConvOptions& options) {
+    const Tensor none({weight.value().rank() == 4 ? weight.dim(0) : 0});
+    const Geometry g = conv_geometry(x.value(), weight.value(), given_bias ? given_bias->value() : none, options);
+    const Operation op("conv2d", inputs_with(x, weight, given_bias));
+    x = op.input(0), weight = op.input(1);
+    const std::optional<Var> bias = given_bias ? std::optional(op.input(2)) : std::nullopt;
     const ConvPass pass{&op.tape(), g, op.precision(), op.label(), op.rules()};
     Tensor y;
     for (Index group = 0; group < options.groups; ++group) {
@@ -291,7 +293,7 @@ Var conv2d(Var x, Var weight, Var bias, const ConvOptions& options) {
         put_maps(g, group, maps, y);
     }
     y.round_to_format(pass.precision.compute);
-    add_channel_bias(y, bias.value(), pass.precision.compute);
+    if (bias) add_channel_bias(y, bias->value(), pass.precision.compute);
     Tape* tape = &op.tape();
     return op.finish(std::move(y), [=](const Tensor& dy, const Tensor&) {
         const ComputeFormat compute = pass.precision.compute;
@@ -309,7 +311,7 @@ Var conv2d(Var x, Var weight, Var bias, const ConvOptions& options) {
                 pass.weight_gradient(group, dy, x.value(), Gradient::a, tape->needs_gradient(x), dw);
             tape->accumulate(weight, std::move(dw));
         }
-        if (tape->needs_gradient(bias)) tape->accumulate(bias, channel_sums(dy, compute));
+        if (bias && tape->needs_gradient(*bias)) tape->accumulate(*bias, channel_sums(dy, compute));
     });
 }
 

@@ -65,7 +65,8 @@ std::vector<std::string> linear_layers_of(const Model& model) {
         if (weight.value.rank() != 2 || !weight.name.ends_with(ending)) continue;
         const std::string layer = weight.name.substr(0, weight.name.size() - ending.size());
         const auto bias = std::ranges::find(parameters, layer + ".bias", &Parameter::name);
-        if (bias != parameters.end() && bias->value.shape() == Shape{weight.value.dim(0)}) layers.push_back(layer);
+        const bool biased = bias != parameters.end() && bias->value.shape() == Shape{weight.value.dim(0)};
+        if (biased || weight.of_linear_layer) layers.push_back(layer);
     }
     return layers;
 }

@@ -13,10 +13,11 @@ namespace {
 using Gradient = ProductPurpose::Gradient;
 using enum ProductPass;
 
-void require_linear_shapes(const Tensor& x, const Tensor& w, const Tensor& b) {
-    if (w.rank() == 2 && x.rank() >= 1 && x.dim(-1) == w.dim(1) && b.rank() == 1 && b.dim(0) == w.dim(0)) return;
-    throw std::invalid_argument(fmt::format("linear: x {} does not fit weight {} (out, in) and bias {}",
-                                            text_of(x.shape()), text_of(w.shape()), text_of(b.shape())));
+void require_linear_shapes(const Tensor& x, const Tensor& w, const std::optional<Var>& b) {
+    const bool fits = w.rank() == 2 && x.rank() >= 1 && x.dim(-1) == w.dim(1);
+    if (fits && (!b || b->shape() == Shape{w.dim(0)})) return;
+    throw std::invalid_argument(fmt::format("linear: x {} does not fit weight {} (out, in) and {}", text_of(x.shape()),
+                                            text_of(w.shape()), b ? "bias " + text_of(b->shape()) : "no bias"));
 }
 
 /// d = a * b; what the product copies counts as workspace.
@@ -41,10 +42,11 @@ BasicMatrixView<const Real> view_of(const Tensor& tensor, Index rows, Index cols
 
 }  // namespace
 
-Var linear(Var x, Var weight, Var bias) {
-    require_linear_shapes(x.value(), weight.value(), bias.value());
-    const Operation op("linear", {x, weight, bias});
-    x = op.input(0), weight = op.input(1), bias = op.input(2);
+Var linear(Var x, Var weight, const std::optional<Var>& given_bias) {
+    require_linear_shapes(x.value(), weight.value(), given_bias);
+    const Operation op("linear", inputs_with(x, weight, given_bias));
+    x = op.input(0), weight = op.input(1);
+    const std::optional<Var> bias = given_bias ? std::optional(op.input(2)) : std::nullopt;
     const Index out = weight.dim(0);
     const Index in = weight.dim(1);
     const Index rows = x.value().rows_of(in);
@@ -58,7 +60,9 @@ Var linear(Var x, Var weight, Var bias) {
     matmul_into(*tape, types, {op.label(), forward, Gradient::none, op.rules()},
                 Operand(x.value(), types.input).matrix(rows, in),
                 Operand(weight.value(), types.b_input).matrix(out, in).transposed(), {y.data(), rows, out});
-    add_bias(y, bias.value(), precision);
+    y.set_format(types.accumulator);
+    y.round_to_format(precision.compute);
+    if (bias) add_bias(y, bias->value(), precision.compute);
 
     return op.finish(
         std::move(y),
@@ -79,7 +83,9 @@ Var linear(Var x, Var weight, Var bias) {
                 tape->accumulate(weight, std::move(dw),
                                  ProductTerms{view_of(dy, rows, out).transposed(), view_of(x.value(), rows, in)});
             }
-            if (tape->needs_gradient(bias)) tape->accumulate(bias, column_sums(dy, out, precision.compute));
+            if (bias && tape->needs_gradient(*bias)) {
+                tape->accumulate(*bias, column_sums(dy, out, precision.compute));
+            }
         },
         ProductTerms{view_of(x.value(), rows, in), view_of(weight.value(), out, in).transposed()});
 }

@@ -241,6 +241,80 @@ Var layer_norm(Var x, Var weight, Var bias, double eps) {
                      ignore_moments);
 }
 
+namespace {
+
+/// dx = (dh - h mean(dh h)) * inverse with h = x * inverse and dh = dy * weight; dw = sum of dy h over the rows in
+/// order.
+void rms_backward(Tape* tape, Var x, Var weight, const std::vector<Real>& inverse, const ComputeFormat& compute,
+                  const Tensor& dy) {
+    const Index width = x.dim(-1);
+    auto dx = Tensor::unset(x.shape());
+    Tensor dw(weight.shape());
+    const Tensor& in = x.value();
+    const Tensor& w = weight.value();
+    with_steps(compute, [&](const auto& s) {
+        const auto h = [&](Index row, Index j) {
+            return s.mul(in[row * width + j], inverse[static_cast<std::size_t>(row)]);
+        };
+        in_parallel(in.rows_of(width), 16 * width, [&](Index first, Index last) {
+            for (Index row = first; row < last; ++row) {
+                Real sum = 0;
+                for (Index j = 0; j < width; ++j) {
+                    sum = s.add(sum, s.mul(s.mul(dy[row * width + j], w[j]), h(row, j)));
+                }
+                const Real mean = s.div(sum, s.round(static_cast<double>(width)));
+                for (Index j = 0; j < width; ++j) {
+                    const Real centred = s.sub(s.mul(dy[row * width + j], w[j]), s.mul(h(row, j), mean));
+                    dx[row * width + j] = s.mul(centred, inverse[static_cast<std::size_t>(row)]);
+                }
+            }
+        });
+        in_parallel(width, 8 * in.rows_of(width), [&](Index first, Index last) {
+            for (Index row = 0; row < in.rows_of(width); ++row) {
+                for (Index j = first; j < last; ++j) dw[j] = s.add(dw[j], s.mul(dy[row * width + j], h(row, j)));
+            }
+        });
+    });
+    dx.set_format(compute.format);
+    dw.set_format(compute.format);
+    tape->accumulate(x, std::move(dx));
+    tape->accumulate(weight, std::move(dw));
+}
+
+}  // namespace
+
+Var rms_norm(Var x, Var weight, double eps) {
+    if (x.value().rank() < 1 || x.value().size() == 0 || weight.shape() != Shape{x.dim(-1)}) {
+        throw std::invalid_argument(
+            fmt::format("rms_norm: x {} does not fit weight {}", text_of(x.shape()), text_of(weight.shape())));
+    }
+    Tape* tape = x.tape;
+    const OpPrecision precision = norm_precision(tape->engine(), "rms_norm", x, weight);
+    x = cast(x, precision.input);
+    const Index width = x.dim(-1);
+    auto y = Tensor::unset(x.shape());
+    std::vector<Real> inverse(static_cast<std::size_t>(y.rows_of(width)));
+    with_steps(precision.compute, [&](const auto& s) {
+        in_parallel(y.rows_of(width), 8 * width, [&](Index first, Index last) {
+            for (Index row = first; row < last; ++row) {
+                const Real* in = x.value().data() + row * width;
+                Real sum = 0;
+                for (Index j = 0; j < width; ++j) sum = s.add(sum, s.mul(in[j], in[j]));
+                const Real mean = s.div(sum, s.round(static_cast<double>(width)));
+                const Real scale = s.div(1, s.sqrt(s.add(mean, s.round(eps))));
+                inverse[static_cast<std::size_t>(row)] = scale;
+                for (Index j = 0; j < width; ++j) y[row * width + j] = s.mul(s.mul(in[j], scale), weight.value()[j]);
+            }
+        });
+    });
+    y.set_format(precision.compute.format);
+    tape->store(tape->label_for("rms_norm"), {"forward"}, y, precision.output, {x, weight});
+    return tape->push("rms_norm", std::move(y), tape->needs_gradient(x) || tape->needs_gradient(weight),
+                      [=, inverse = std::move(inverse)](const Tensor& dy, const Tensor&) {
+                          rms_backward(tape, x, weight, inverse, precision.compute, dy);
+                      });
+}
+
 Var group_norm(Var x, Var weight, Var bias, Index groups, double eps) {
     const bool fits = x.value().rank() >= 2 && groups >= 1 && x.dim(1) % groups == 0 && x.value().size() > 0 &&
                       weight.shape() == Shape{x.dim(1)} && bias.shape() == weight.shape();

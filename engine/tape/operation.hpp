@@ -11,6 +11,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -23,6 +24,11 @@ namespace ulp::inline ULPLAB_MODE {
 /// The same numbers in another format; backward rounds the gradient back to the old one. No operation where the format
 /// is the same already.
 Var cast(Var x, const FloatFormat& format);
+
+/// The inputs of an operation that may go without a bias.
+inline std::vector<Var> inputs_with(Var x, Var weight, const std::optional<Var>& bias) {
+    return bias ? std::vector<Var>{x, weight, *bias} : std::vector<Var>{x, weight};
+}
 
 class Operation {
   public:
@@ -76,13 +82,10 @@ class Operand {
     const Real* data_;
 };
 
-/// y(i, j) += bias(j) for rows of bias.size() numbers, each sum a step. Rounds y from the accumulator's format to the
-/// steps' first.
-inline void add_bias(Tensor& y, const Tensor& bias, const OpPrecision& precision) {
-    y.set_format(precision.product.accumulator);
-    y.round_to_format(precision.compute);
+/// y(i, j) += bias(j) for rows of bias.size() numbers, each sum a step.
+inline void add_bias(Tensor& y, const Tensor& bias, const ComputeFormat& compute) {
     const Index cols = bias.size();
-    with_steps(precision.compute, [&](const auto& s) {
+    with_steps(compute, [&](const auto& s) {
         in_parallel(y.rows_of(cols), 4 * cols, [&](Index first, Index last) {
             for (Index i = first * cols; i < last * cols; i += cols) {
                 for (Index j = 0; j < cols; ++j) y[i + j] = s.add(y[i + j], bias[j]);

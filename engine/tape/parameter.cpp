@@ -134,6 +134,7 @@ Parameter& Model::add(const std::string& name, Shape shape, Init init, Parameter
     Parameter& parameter = parameters_.emplace_back();
     parameter.name = name;
     parameter.recipe = &recipe_;
+    parameter.of_linear_layer = kind == ParameterKind::linear_weight;
     const bool fp32 = kind == ParameterKind::batch_norm && recipe_.keep_batchnorm_fp32;
     const FloatFormat format = fp32 ? container_format : recipe_.weights;
     const Tensor numbers = drawn(shape, initialisation_.of(shape, init), Random(seed_, name));

@@ -28,6 +28,7 @@ struct Parameter {
     FloatFormat update = container_format;
     /// How the recipe keeps its tensors between steps, where that is another way than in these formats.
     std::optional<StateFormat> kept_value{}, kept_master{}, kept_gradient{};
+    bool of_linear_layer = false;  // the weight of one
 
     /// Takes these numbers: rounded to the value's format, and to the master's where there is one. Numbers written
     /// straight into `value` must lie on its format's grid; the tape refuses others. Throws std::invalid_argument for

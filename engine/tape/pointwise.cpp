@@ -14,7 +14,64 @@ namespace {
 constexpr double root_half = 0.70710678118654752440;
 constexpr double density_at_0 = 0.39894228040143267794;  // of the standard normal distribution: 1/sqrt(2 pi)
 
+/// The cosines and sines of the angles of `time` places, (time, width / 2) each.
+std::array<Tensor, 2> rotations(Index time, Index width, double base, const FloatFormat& format) {
+    std::array<Tensor, 2> made = {Tensor({time, width / 2}), Tensor({time, width / 2})};
+    for (Index i = 0; i < width / 2; ++i) {
+        const double exponent = -2 * static_cast<double>(i) / static_cast<double>(width);
+        const auto frequency = static_cast<Real>(step::exp(exponent * step::log(base)));
+        for (Index place = 0; place < time; ++place) {
+            const Real angle = static_cast<Real>(place) * frequency;
+            made[0][place * (width / 2) + i] = step::cos(angle);
+            made[1][place * (width / 2) + i] = step::sin(angle);
+        }
+    }
+    for (Tensor& each : made) each.round_to_format(format);
+    return made;
+}
+
+/// Every pair of x turned by its angle, or back.
+Tensor turned(const Tensor& x, const std::array<Tensor, 2>& by, bool back, bool adjacent,
+              const ComputeFormat& compute) {
+    auto y = Tensor::unset(x.shape());
+    const Index half = x.dim(-1) / 2;
+    with_steps(compute, [&](const auto& s) {
+        in_parallel(x.rows_of(2 * half), 8 * half, [&](Index first, Index last) {
+            for (Index row = first; row < last; ++row) {
+                const Index angles = row % x.dim(-2) * half;
+                for (Index i = 0; i < half; ++i) {
+                    const Index a = row * 2 * half + (adjacent ? 2 * i : i);
+                    const Index b = adjacent ? a + 1 : a + half;
+                    const Real cos = by[0][angles + i];
+                    const Real sin = back ? -by[1][angles + i] : by[1][angles + i];
+                    y[a] = s.sub(s.mul(x[a], cos), s.mul(x[b], sin));
+                    y[b] = s.add(s.mul(x[b], cos), s.mul(x[a], sin));
+                }
+            }
+        });
+    });
+    y.set_format(compute.format);
+    return y;
+}
+
 }  // namespace
+
+Var rotary(Var x, const RotaryOptions& options) {
+    if (x.value().rank() < 2 || x.dim(-1) % 2 != 0 || !(options.base > 1)) {
+        throw std::invalid_argument(
+            fmt::format("rotary: x {} is not (..., time, even width), or the base {} is not above 1",
+                        text_of(x.shape()), options.base));
+    }
+    const Operation op("rotary", {x});
+    x = op.input(0);
+    const ComputeFormat compute = op.precision().compute;
+    const auto angles = rotations(x.dim(-2), x.dim(-1), options.base, op.precision().input);
+    Tape* tape = &op.tape();
+    return op.finish(turned(x.value(), angles, false, options.adjacent, compute),
+                     [=, adjacent = options.adjacent](const Tensor& dy, const Tensor&) {
+                         tape->accumulate(x, turned(dy, angles, true, adjacent, compute));
+                     });
+}
 
 Var relu(Var x) {
     return pointwise(
@@ -68,6 +125,15 @@ Var gelu(Var x) {
             for (std::size_t i = 0; i < v.size(); ++i) {
                 dx[i] = s.mul(dy[i], s.add(dx[i], s.mul(v[i], s.mul(at_0, density[i]))));
             }
+        });
+}
+
+Var silu(Var x) {
+    return pointwise(
+        "silu", x, [](const auto& s, Real v) { return s.mul(v, s.sigmoid(v)); },
+        [](const auto& s, Real v, Real, Real dy) {
+            const Real p = s.sigmoid(v);
+            return s.mul(s.mul(dy, p), s.add(1, s.mul(v, s.sub(1, p))));
         });
 }
 

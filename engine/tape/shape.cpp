@@ -123,6 +123,35 @@ Var slice(Var x, Index dimension, Index start, Index length) {
                       [=](const Tensor& dy, const Tensor&) { tape->pass_on_part(x, dy, dimension, start); });
 }
 
+Var repeat(Var x, Index dimension, Index times) {
+    if (dimension < 0 || dimension >= x.value().rank() || times < 1) {
+        throw std::invalid_argument(
+            fmt::format("repeat: {} has no dimension {} to repeat {} times", text_of(x.shape()), dimension, times));
+    }
+    const Operation op("repeat", {x});
+    x = op.input(0);
+    const Cut cut = cut_at(x.shape(), dimension);
+    Shape shape = x.shape();
+    shape[static_cast<std::size_t>(dimension)] *= times;
+    auto y = Tensor::unset(shape);
+    for (Index i = 0; i < cut.outer * cut.extent * times; ++i) {
+        std::copy_n(x.value().data() + i / times * cut.inner, cut.inner, y.data() + i * cut.inner);
+    }
+    Tape* tape = &op.tape();
+    const ComputeFormat compute = op.precision().compute;
+    return op.finish(std::move(y), [=](const Tensor& dy, const Tensor&) {
+        Tensor dx(x.shape());
+        with_steps(compute, [&](const auto& s) {
+            for (Index i = 0; i < dy.size(); ++i) {
+                Real& sum = dx[i / cut.inner / times * cut.inner + i % cut.inner];
+                sum = s.add(sum, dy[i]);
+            }
+        });
+        dx.set_format(compute.format);
+        tape->accumulate(x, std::move(dx));
+    });
+}
+
 Var concat(std::vector<Var> parts, Index dimension) {
     if (parts.empty()) throw std::invalid_argument("concat: nothing to put together");
     const Operation op("concat", parts);
@@ -162,19 +191,22 @@ Var concat(std::vector<Var> parts, Index dimension) {
     });
 }
 
-Var embedding(Var table, const std::vector<int>& ids, Shape shape) {
+namespace {
+
+/// Rows of a table by number; the operation's name says what they are for.
+Var rows_of(const char* name, Var table, const std::vector<int>& ids, Shape shape) {
     if (table.value().rank() != 2 || volume(shape) != static_cast<Index>(ids.size())) {
-        throw std::invalid_argument(fmt::format("embedding: {} ids do not fill {}, or the table {} is no matrix",
+        throw std::invalid_argument(fmt::format("{}: {} ids do not fill {}, or the table {} is no matrix", name,
                                                 ids.size(), text_of(shape), text_of(table.shape())));
     }
     const Index width = table.dim(1);
     for (const int id : ids) {
         if (id < 0 || id >= table.dim(0)) {
             throw std::invalid_argument(
-                fmt::format("embedding: token {} lies outside the vocabulary of {}", id, table.dim(0)));
+                fmt::format("{}: token {} lies outside the vocabulary of {}", name, id, table.dim(0)));
         }
     }
-    const Operation op("embedding", {table});
+    const Operation op(name, {table});
     table = op.input(0);
     shape.push_back(width);
     Tensor y(shape);
@@ -194,6 +226,15 @@ Var embedding(Var table, const std::vector<int>& ids, Shape shape) {
         gradient.set_format(compute.format);
         tape->accumulate(table, std::move(gradient));
     });
+}
+
+}  // namespace
+
+Var embedding(Var table, const std::vector<int>& ids, Shape shape) {
+    return rows_of("embedding", table, ids, std::move(shape));
+}
+Var select_rows(Var x, const std::vector<int>& rows) {
+    return rows_of("select_rows", x, rows, {static_cast<Index>(rows.size())});
 }
 
 Var dropout(Var x, double rate) {

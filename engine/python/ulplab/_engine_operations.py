@@ -12,7 +12,8 @@ from . import _core
 
 #: The trainer's operation for each of PyTorch's, by its name in aten.
 NAMES = {"native_layer_norm": "layer_norm", "native_group_norm": "group_norm", "_softmax": "softmax",
-         "_log_softmax": "log_softmax", "gelu": "gelu", "tanh": "tanh", "sigmoid": "sigmoid",
+         "_log_softmax": "log_softmax", "gelu": "gelu", "silu": "silu", "tanh": "tanh", "sigmoid": "sigmoid",
+         "rms_norm": "rms_norm",
          "nll_loss_forward": "cross_entropy"}
 
 
@@ -55,7 +56,7 @@ def _of_source(aten):
         if not _has_fp32(x) or x.dim() == 0 or _refused(aten, x, args, kwargs):
             return NotImplemented
         y, = _operate(run, aten, [x])
-        if aten != "gelu":  # whose backward pass is given x
+        if aten not in ("gelu", "silu"):  # whose backward passes are given x
             run.passes.keep_source(y, x)
         return y
     return forward
@@ -66,6 +67,14 @@ def _refused(aten, x, args, kwargs):
     if aten in ("_softmax", "_log_softmax"):
         return args[0] not in (-1, x.dim() - 1)
     return kwargs.get("approximate", "none") != "none"
+
+
+def _safe_softmax(run, x, dim, dtype=None):
+    """Rows without any finite score are 0."""
+    y = NotImplemented if dtype not in (None, x.dtype) else _of_source("_softmax")(run, x, dim)
+    if y is not NotImplemented and (hidden := (x == -math.inf).all(-1, keepdim=True)).any():
+        y.masked_fill_(hidden, 0)
+    return y
 
 
 def _from_result(aten):
@@ -79,6 +88,10 @@ def _from_result(aten):
 
 def _gelu_backward(run, dy, x, *, approximate="none"):
     return NotImplemented if approximate != "none" or not _has_fp32(dy, x) else _operate(run, "gelu", [x], (), dy)[0]
+
+
+def _silu_backward(run, dy, x):
+    return NotImplemented if not _has_fp32(dy, x) else _operate(run, "silu", [x], (), dy)[0]
 
 
 # ---- Cross entropy, which PyTorch takes apart: one operation of what the log-softmax before it was of ----
@@ -172,6 +185,31 @@ def _group_norm_backward(run, dy, x, mean, rstd, weight, images, channels, area,
     return _like(run, dx, x.shape) if mask[0] else None, dw if mask[1] else None, db if mask[2] else None
 
 
+class _RmsNorm(torch.autograd.Function):
+    """Above autograd: PyTorch takes it apart there."""
+
+    @staticmethod
+    def forward(ctx, run, x, weight, eps):
+        ctx.run, ctx.eps = run, eps
+        ctx.save_for_backward(x, weight)
+        y, = _operate(run, "rms_norm", [x.reshape(-1, len(weight)), weight], [eps])
+        return _like(run, y, x.shape)
+
+    @staticmethod
+    def backward(ctx, dy):
+        x, weight = ctx.saved_tensors
+        rows = [each.reshape(-1, len(weight)) for each in (x, dy)]
+        dx, dw = _operate(ctx.run, "rms_norm", [rows[0], weight], [ctx.eps], rows[1])
+        return None, _like(ctx.run, dx, x.shape), dw, None
+
+
+def rms_norm(run, func, input, normalized_shape, weight=None, eps=None):
+    """torch.nn.functional.rms_norm."""
+    if len(normalized_shape) != 1 or weight is None or not _has_fp32(input, weight) or run.by_types:
+        return func(input, normalized_shape, weight, eps)
+    return _RmsNorm.apply(run, input, weight, torch.finfo(torch.float32).eps if eps is None else eps)
+
+
 # ---- Sums ----
 
 def _sum(run, x, dim=None, keepdim=False, *, dtype=None):
@@ -192,7 +230,9 @@ def _sum(run, x, dim=None, keepdim=False, *, dtype=None):
 
 HANDLERS = {"native_layer_norm": _layer_norm, "native_layer_norm_backward": _layer_norm_backward,
             "native_group_norm": _group_norm, "native_group_norm_backward": _group_norm_backward,
-            "gelu": _of_source("gelu"), "gelu_backward": _gelu_backward, "sum": _sum,
+            "_safe_softmax": _safe_softmax, "gelu": _of_source("gelu"), "gelu_backward": _gelu_backward,
+            "silu": _of_source("silu"),
+            "silu_backward": _silu_backward, "sum": _sum,
             "nll_loss_forward": _nll_loss, "nll_loss_backward": _nll_loss_backward,
             **{name: _of_source(name) for name in ("_softmax", "_log_softmax", "tanh", "sigmoid")},
             **{f"{name}_backward_data": _from_result(name) for name in ("_softmax", "_log_softmax")},

@@ -6,6 +6,7 @@ from torch.overrides import TorchFunctionMode
 
 from . import _autocast
 from ._attention import attention, fused_attention
+from ._engine_operations import rms_norm
 
 
 class Functions(TorchFunctionMode):
@@ -51,6 +52,6 @@ def _sdpa(run, func, query, key, value, attn_mask=None, dropout_p=0.0, is_causal
     return fused_attention(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
 
 
-HANDLERS = {functional.scaled_dot_product_attention: _sdpa,
+HANDLERS = {functional.scaled_dot_product_attention: _sdpa, functional.rms_norm: rms_norm,
             functional.linear: _linear, functional.multi_head_attention_forward: _attention,
             **{func: _backward for func in (torch.Tensor.backward, torch.autograd.backward, torch.autograd.grad)}}

@@ -172,7 +172,7 @@ class Native(Run):
         return self._narrow(result, self._type, operands, self.where(name, module))
 
     def _product(self, plan, func, args, kwargs, single):
-        types = {x.dtype for x in args if isinstance(x, torch.Tensor)}
+        types = {x.dtype for x in (args[:2] if plan.name == "_grouped_mm" else args) if isinstance(x, torch.Tensor)}
         if plan.name == "_scaled_mm":
             return _scaled_mm(self, *args, **kwargs)
         if not types <= {torch.float16, torch.bfloat16, torch.float32}:

@@ -20,6 +20,7 @@ unsafe_split unsafe_split_with_sizes unsqueeze upsample_nearest1d upsample_neare
 where zero zeros zeros_like zeros_like_ _local_scalar_dense item any all unique _unique2 bitwise_and bitwise_or
 bitwise_not is_nonzero max min amax amin maximum minimum clamp clamp_min clamp_max relu threshold sign sgn abs neg
 hardtanh native_dropout_mask exponential geometric cauchy log_normal repeat_interleave embedding
+histc bincount searchsorted
 pixel_shuffle pixel_unshuffle channel_shuffle new_zeros _amp_foreach_non_finite_check_and_unscale _amp_update_scale is_nonzero _foreach_zero
 _use_cudnn_ctc_loss _record_function_enter _record_function_enter_new _record_function_exit
 """.split())
@@ -27,10 +28,10 @@ _use_cudnn_ctc_loss _record_function_enter _record_function_enter_new _record_fu
 #: Point-wise operations and sums: results are rounded to the recipe's format.
 ROUNDED = frozenset("""
 _adaptive_avg_pool2d _adaptive_avg_pool2d_backward _cdist_forward _cdist_backward _ctc_loss _ctc_loss_backward _log_softmax _log_softmax_backward_data
-_softmax _softmax_backward_data acos add addcdiv addcmul asin atan atan2 avg_pool1d avg_pool2d avg_pool2d_backward
+_safe_softmax _softmax _softmax_backward_data acos add addcdiv addcmul asin atan atan2 avg_pool1d avg_pool2d avg_pool2d_backward
 adaptive_avg_pool2d binary_cross_entropy binary_cross_entropy_backward binary_cross_entropy_with_logits
 binary_cross_entropy_with_logits_backward ceil celu clamp_backward cos cosh cummax cumprod cumsum div div_ elu
-elu_backward embedding_dense_backward erf erfc erfinv exp exp2 expm1 floor fmod frac gelu gelu_backward
+elu_backward embedding_dense_backward erf erfc erfinv exp exp2 expm1 floor floor_divide fmod frac gelu gelu_backward
 glu glu_backward hardsigmoid hardsigmoid_backward hardswish hardswish_backward hardtanh_backward huber_loss
 huber_loss_backward index_add kl_div leaky_relu leaky_relu_backward lerp log log10 log1p log2 log_sigmoid_forward
 log_sigmoid_backward logaddexp logit logsumexp mean mish mish_backward mse_loss mse_loss_backward mul
@@ -48,7 +49,7 @@ GROUPS = {
     "layer_norm": {"native_layer_norm"},
     "batch_norm": {"native_batch_norm"},
     "group_norm": {"native_group_norm"},
-    "softmax": {"_softmax"},
+    "softmax": {"_softmax", "_safe_softmax"},
     "log_softmax": {"_log_softmax"},
     "cross_entropy": {"_log_softmax", "nll_loss_forward", "nll_loss_backward", "nll_loss2d_forward",
                       "nll_loss2d_backward"},

@@ -63,10 +63,10 @@ class Passes:
         self._latest = None
 
     def add_layers(self, model):
-        """Takes the model's linear layers (those with a bias), in its order; whether there was a new one."""
+        """Takes the model's linear layers, in its order; whether there was a new one."""
         before = len(self.layers)
         for name, each in model.named_modules():
-            if isinstance(each, torch.nn.Linear) and each.bias is not None:
+            if isinstance(each, torch.nn.Linear):
                 self.layers.setdefault(_place(each.weight), (name or type(each).__name__, each.weight))
             elif isinstance(each, torch.nn.MultiheadAttention) and each.in_proj_bias is not None \
                     and each.in_proj_weight is not None:

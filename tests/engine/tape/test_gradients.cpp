@@ -62,6 +62,26 @@ std::vector<GradientCase> gradient_cases() {
          {{2, 4, 3, 2}, {4, 3, 3, 2}, {6}},
          [](const Vars& v) { return conv_transpose2d(v[0], v[1], v[2], {.stride = 2, .padding = 1, .groups = 2}); }},
         {"layer_norm", {{3, 6}, {6}, {6}}, [](const Vars& v) { return layer_norm(v[0], v[1], v[2]); }},
+        {"linear without bias", {{3, 4}, {5, 4}}, [](const Vars& v) { return linear(v[0], v[1]); }},
+        {"conv2d without bias",
+         {{2, 2, 4, 4}, {3, 2, 3, 3}},
+         [](const Vars& v) { return conv2d(v[0], v[1], std::nullopt); }},
+        {"rms_norm", {{3, 6}, {6}}, [](const Vars& v) { return rms_norm(v[0], v[1]); }},
+        {"rotary", {{2, 3, 6}}, [](const Vars& v) { return rotary(v[0], {}); }},
+        {"rotary, adjacent", {{3, 4}}, [](const Vars& v) { return rotary(v[0], {.base = 100, .adjacent = true}); }},
+        {"repeat", {{2, 3, 2}}, [](const Vars& v) { return repeat(v[0], 1, 3); }},
+        {"top_k_softmax", {{4, 5}}, [](const Vars& v) { return top_k_softmax(v[0], 2); }},
+        {"select_rows",
+         {{4, 3}},
+         [](const Vars& v) {
+             return select_rows(v[0], {2, 0, 2});
+         }},
+        {"multiply_rows", {{4, 3}, {4, 1}}, [](const Vars& v) { return multiply_rows(v[0], v[1]); }},
+        {"add_rows",
+         {{2, 3}, {3, 3}},
+         [](const Vars& v) {
+             return add_rows({v[0], v[1]}, {{0, 2}, {0, 1, 2}}, 4);
+         }},
         {"group_norm", {{2, 4, 3}, {4}, {4}}, [](const Vars& v) { return group_norm(v[0], v[1], v[2], 2); }},
         {"batch_norm",
          {{3, 2, 2, 2}, {2}, {2}},
@@ -106,6 +126,7 @@ std::vector<GradientCase> gradient_cases() {
     cases.push_back(unary("sigmoid", [](Var x) { return sigmoid(x); }));
     cases.push_back(unary("tanh", [](Var x) { return ulp::tanh(x); }));
     cases.push_back(unary("gelu", [](Var x) { return gelu(x); }));
+    cases.push_back(unary("silu", [](Var x) { return silu(x); }));
     cases.push_back(unary("scale", [](Var x) { return scaled(x, -1.75); }));
     cases.push_back(unary("softmax", [](Var x) { return softmax(x); }));
     cases.push_back(unary("log_softmax", [](Var x) { return log_softmax(x); }));
@@ -163,6 +184,15 @@ std::vector<LayerCase> layer_cases() {
         {"MultiHeadAttention, scaled scores", {2, 3, 4}, attention(false, {.scale_scores = true})},
         // Wider: a norm of two numbers is nearly a step.
         {"MultiHeadAttention, normalised", {2, 3, 12}, attention(false, {.normalised = true}, 12)},
+        {"RmsNorm", {3, 6}, [](Model& m) -> F { return RmsNorm(m, "norm", 6); }},
+        {"GroupedAttention",
+         {2, 3, 6},
+         [](Model& m) -> F { return GroupedAttention(m, "gqa", 6, {.heads = 3, .head_width = 2, .causal = false}); }},
+        {"GroupedAttention, few keys, rotary, causal",
+         {2, 3, 8},
+         [](Model& m) -> F {
+             return GroupedAttention(m, "gqa", 8, {.heads = 4, .key_value_heads = 2, .biased = true, .rotary = {{}}});
+         }},
         {"residual",
          {2, 4},
          [](Model& m) -> F {
