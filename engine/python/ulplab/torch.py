@@ -21,7 +21,7 @@ from ._export import export
 from ._invariance import Invariance, invariance_of, rule_of
 from ._kinds import natural, real
 from ._native import Native
-from ._numbers import quantize
+from ._numbers import dequantize, quantize
 from ._private import check_version
 from ._report import Report
 from ._sides import SideMismatch, side_mismatch
@@ -163,8 +163,8 @@ def quantize_(model, how, *, only=lambda name, module: isinstance(module, (torch
         with paused(), torch.no_grad():
             matrix = weight.detach().reshape(weight.shape[0], -1)
             quantized = found[f"{name}.weight" if name else "weight"] = quantize(matrix, how)
-            values = quantized._values[:, :matrix.shape[1]]
-            weight.copy_(torch.from_numpy(values).reshape(weight.shape))
+            values = dequantize(quantized)[:, :matrix.shape[1]]
+            weight.copy_(values.reshape(weight.shape))
     return found
 
 
