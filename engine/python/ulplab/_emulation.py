@@ -6,7 +6,7 @@ import torch
 
 from . import _convolutions, _core, _engine_operations, _torch_products
 from ._backends import backend_of
-from ._ops import MOVES, REDUCTIONS, ROUNDED, names_of, plain_name, split_names
+from ._ops import MOVES, REDUCTIONS, ROUNDED, is_sparse, names_of, plain_name, split_names
 from ._optimizer_steps import OptimizerSteps
 from ._parameter_kinds import ParameterKinds
 from ._products import _order
@@ -154,7 +154,7 @@ class Emulation(Run):
             kind = "engine"
         elif views:
             kind = "view"
-        elif known and name in MOVES:
+        elif known and (name in MOVES or is_sparse(name)):
             kind = "move"
         elif known and (name in ROUNDED or torch.Tag.pointwise in func.tags or torch.Tag.reduction in func.tags):
             kind = "round"
@@ -179,7 +179,10 @@ class Emulation(Run):
                 return known[1], self._in_single(func, *known[:2], args, kwargs)
         if known[1].startswith("_foreach_") and known[0] == "unknown":
             return known[1], self._one_by_one(func, known[1], known[2], args, kwargs)
-        return known[1], self._compute(func, *known, args, kwargs)
+        result = self._compute(func, *known, args, kwargs)
+        if known[0] == "round" and self.marks(result if isinstance(result, (tuple, list)) else (result,)) == KEPT_SINGLE:
+            self.place_in_fp32()
+        return known[1], result
 
     def _in_single(self, func, kind, name, args, kwargs):
         """In fp32, operands and result: what belongs to a module that fp32=[...] names."""
@@ -238,6 +241,8 @@ class Emulation(Run):
             result = self.taken_apart(func, args, kwargs)
             if result is not NotImplemented:
                 return result
+            if not _has_numbers((*args, *kwargs.values())):
+                return func(*args, **kwargs)
             self._refuse(func)
         return self._rounded(func, name, in_place, args, kwargs)
 
@@ -312,3 +317,9 @@ class Emulation(Run):
                     in_place and isinstance(each, torch.nn.Parameter) and not self.kept_throughout):
                 self.rounding.result(each, args, where)
         return result
+
+
+def _has_numbers(values):
+    """Whether a tensor of floating-point numbers is among arguments."""
+    return any(_has_numbers(x) if isinstance(x, (list, tuple)) else isinstance(x, torch.Tensor) and x.is_floating_point()
+               for x in values)

@@ -8,7 +8,7 @@ import torch
 
 from . import _autocast, _convolutions, _core, _torch_products
 from ._backends import backend_of
-from ._ops import MOVES, REDUCTIONS, ROUNDED, names_of, plain_name, split_names
+from ._ops import MOVES, REDUCTIONS, ROUNDED, is_sparse, names_of, plain_name, split_names
 from ._optimizer_steps import Steps
 from ._passes import PASSES
 from ._products import _order, units
@@ -20,7 +20,7 @@ LOW = {torch.float16: "fp16", torch.bfloat16: "bf16"}
 FLOAT8 = {getattr(torch, name): format for name, format in (
     ("float8_e4m3fn", "e4m3"), ("float8_e5m2", "e5m2")) if hasattr(torch, name)}
 #: Beginnings of the names of operations that multiply inside, in no order that a card promises.
-MULTIPLY = ("linalg_", "fft_", "cholesky", "lu_", "geqrf", "ormqr", "triangular_solve", "trilinear", "orgqr")
+MULTIPLY = ("linalg_", "fft_", "cholesky", "lu_", "geqrf", "ormqr", "triangular_solve", "orgqr")
 #: Recipes whose products are a type's.
 RECIPES = {torch.float16: "mixed_fp16", torch.bfloat16: "bf16", torch.float32: "fp32", "tf32": "tf32"}
 #: Results that CUDA's kernels keep in fp32: means and reciprocal deviations of norms.
@@ -48,7 +48,7 @@ class Plan:
             or self.name.startswith(("_foreach_", "_fused_", "_amp_")) or self.name in KEPT or self.name in TYPED_AS)
         if self.name in PRODUCTS and not self.written and schema.name.startswith("aten::"):
             self.kind = "product"
-        elif views or self.name.startswith("_amp_") or (self.name in MOVES and self.name not in ("_to_copy", "arange")):
+        elif views or is_sparse(self.name) or self.name.startswith("_amp_") or (self.name in MOVES and self.name not in ("_to_copy", "arange")):
             self.kind = "move"
         elif self.name in ("_to_copy", "copy"):
             self.kind = "cast"
@@ -182,7 +182,7 @@ class Native(Run):
         return self._narrow(result, self._type, operands, self.where(name, module))
 
     def _product(self, plan, func, args, kwargs, single):
-        types = {x.dtype for x in args if isinstance(x, torch.Tensor)}
+        types = {x.dtype for x in args if isinstance(x, torch.Tensor) and (x.is_floating_point() or x.is_complex())}
         if plan.name == "_scaled_mm":
             return _scaled_mm(self, *args, **kwargs)
         if not types <= {torch.float16, torch.bfloat16, torch.float32}:

@@ -154,6 +154,7 @@ class Run(TorchDispatchMode):
                 self.passes.backward, self._before = self._before, 0
 
     _before = 0
+    _has_casts = False
 
     # ---- where operations are ----
 
@@ -163,7 +164,7 @@ class Run(TorchDispatchMode):
 
     def in_fp32(self):
         """Whether what runs belongs to a module that is to be computed in fp32."""
-        if not self._patterns:
+        if not self._patterns and not self._has_casts:
             return False
         if self.passes.backward:
             place = self.place()
@@ -187,6 +188,13 @@ class Run(TorchDispatchMode):
                 self._places.clear()
             path = self.module()
             self._places[node] = Place(path, user_line(), self._fp32.get(path, False))
+
+    def place_in_fp32(self):
+        """The operation that has run computed in fp32 because the user's code said so: its backward pass does, too."""
+        place = None if self.passes.backward else self._places.get(_private.latest_node())
+        if place is not None:
+            self._places[_private.latest_node()] = place._replace(fp32=True)
+            self._has_casts = True
 
     def place(self):
         """Of the forward operation whose backward pass runs, or None."""

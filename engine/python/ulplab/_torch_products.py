@@ -1,5 +1,7 @@
 """PyTorch's matrix products, by their names in aten. ``run`` is the emulation."""
 
+import torch
+
 #: The trainer's operation that a product of PyTorch is part of: cast lists and exclusions of recipes go by it.
 OPERATIONS = {"mm": "linear", "addmm": "linear", "bmm": "matmul", "baddbmm": "matmul", "convolution": "conv2d",
               "convolution_backward": "conv2d"}
@@ -44,4 +46,19 @@ def dot(run, x, y):
     return mm(run, x.unsqueeze(0), y.unsqueeze(1)).reshape(())
 
 
-HANDLERS = {"mm": mm, "bmm": bmm, "addmm": addmm, "baddbmm": baddbmm, "mv": mv, "addmv": addmv, "dot": dot, "vdot": dot}
+def grouped_mm(run, a, b, offsets=None, bias=None, out_dtype=None):
+    """A product for each group of rows (a router's experts), of columns, or of k; groups end at the offsets."""
+    if offsets is None:
+        return bmm(run, a, b)
+    ends = offsets.tolist()
+    groups = list(enumerate(zip([0, *ends[:-1]], ends)))
+    if a.dim() == 2 and b.dim() == 3:
+        parts = [mm(run, a[s:e], b[i]) for i, (s, e) in groups if e > s]
+        rest = a.new_zeros(a.shape[0] - ends[-1], b.shape[2])
+        return torch.cat([*parts, rest])
+    if a.dim() == 3:
+        return torch.cat([mm(run, a[i], b[:, s:e]) for i, (s, e) in groups if e > s], 1)
+    return torch.stack([mm(run, a[:, s:e], b[s:e]) if e > s else a.new_zeros(a.shape[0], b.shape[1]) for _, (s, e) in groups])
+
+
+HANDLERS = {"_grouped_mm": grouped_mm, "mm": mm, "bmm": bmm, "addmm": addmm, "baddbmm": baddbmm, "mv": mv, "addmv": addmv, "dot": dot, "vdot": dot}

@@ -435,3 +435,36 @@ def test_modules_have_units_and_orders_of_their_own(recipe):
 def test_a_unit_without_the_row_says_so():
     with ulplab.torch.emulate("v100"), pytest.raises(ValueError, match="v100.* has no products of torch.bfloat16"):
         torch.ones(2, 2).bfloat16() @ torch.ones(2, 2).bfloat16()
+
+
+@pytest.mark.parametrize("recipe", [None, "mixed_fp16"])
+def test_grouped_products_of_experts_are_the_units(recipe):
+    torch.manual_seed(0)
+    x, w = torch.randn(10, 16).bfloat16(), torch.randn(3, 16, 8).bfloat16()
+    ends = torch.tensor([4, 4, 10], dtype=torch.int32)
+    with ulplab.torch.emulate("h100", recipe) as run:
+        y = torch._grouped_mm(x, w, offs=ends)
+    if recipe is None:
+        assert torch.equal(y, torch.cat([product(x[:4], w[0]), product(x[4:], w[2])]).bfloat16())
+    assert int(run.report().products) == 2 and not run.report().not_emulated
+
+
+def test_casts_to_fp32_hold_on_the_way_back_under_a_recipe():
+    class Norm(nn.Module):
+        def forward(self, x):
+            wide = x.float()
+            return (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-12)).to(x.dtype)
+
+    x = torch.full((1, 4), 2.0**-14, requires_grad=True)
+    with ulplab.torch.emulate("h100", "mixed_fp16") as run:
+        (Norm()(x) * 8).sum().backward()
+    assert run.report().first_not_finite is None and torch.isfinite(x.grad).all()
+
+
+def test_the_logarithm_of_0_in_a_table_is_no_failure():
+    with emulated() as run:
+        torch.where(torch.arange(4) > 0, torch.log(torch.arange(4).float()), 0.0)
+    assert first(run) is None
+    with emulated() as run:
+        torch.log(torch.zeros(2).half())
+    assert first(run)["operation"] == "log"
