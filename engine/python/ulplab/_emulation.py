@@ -1,15 +1,18 @@
 """The dispatch mode under which PyTorch computes in a unit's arithmetic. ulplab.torch is the interface."""
 
+import math
+
 import torch
 
 from . import _convolutions, _core, _engine_operations, _torch_products
-from ._ops import MOVES, REDUCTIONS, ROUNDED, names_of, plain_name, split_names
+from ._backends import backend_of
+from ._ops import MOVES, REDUCTIONS, ROUNDED, is_sparse, names_of, plain_name, split_names
 from ._optimizer_steps import OptimizerSteps
 from ._parameter_kinds import ParameterKinds
 from ._products import _order
-from ._report import Report
+from ._report import LARGEST, Report
 from ._rounding import Rounding
-from ._run import PASSES, Run, floats, on_one_thread
+from ._run import PASSES, Run, call, floats, on_one_thread
 
 
 #: Marks of tensors: low; in fp32, until an operation of the trainer's casts it; in fp32 because the user said so.
@@ -19,15 +22,22 @@ NOT_SINGLE, SINGLE, KEPT_SINGLE = 0, 1, 2
 class Emulation(Run):
     """Tensors of fp32 that carry the numbers of a recipe's formats."""
 
-    def __init__(self, backend, recipe, order, fp32, strict, seed):
-        operations, modules = split_names(fp32)
-        super().__init__(strict, modules)
+    KEPT = KEPT_SINGLE
+
+    def __init__(self, backend, recipe, order, fp32, strict, seed, modules=None):
+        operations, in_fp32_modules = split_names(fp32)
+        super().__init__(strict, in_fp32_modules, modules)
         named = names_of(operations)
         in_fp32 = [name for aten, name in _engine_operations.NAMES.items() if aten in named]
         if "native_batch_norm" in named:
             in_fp32.append("batch_norm")  # whose parameters are then in fp32, too
         self.products = _core.Emulated(recipe, backend, _order(order), seed, in_fp32)
         self.recipe = self.products.recipe
+        self._products_of = {
+            pattern: _core.Emulated(options.get("recipe", recipe),
+                                    backend_of(options["unit"]) if "unit" in options else backend,
+                                    _order(options.get("order", order)), seed, in_fp32)
+            for pattern, options in self._options.items()}
         self.low = self.recipe["low"]
         self.rounding = Rounding(self.low, self.recipe["flush"], self.located)
         casts = self.recipe["casts"]
@@ -35,8 +45,8 @@ class Emulation(Run):
         if self.recipe["keep_batchnorm_fp32"]:
             self.single |= names_of(["batch_norm"])
         self.kinds = ParameterKinds(self.recipe["kept"]["linear_weight"])
-        self.optimizers = OptimizerSteps(self.recipe, self.products, self.kinds, seed, self.not_emulated)
-        self._throughout = "weight" in self.recipe["kept"][""]  # nothing is kept in fp32: operations outside modules, too
+        self.optimizers = OptimizerSteps(self.recipe, self.products, self.kinds, seed, self.not_emulated, call)
+        self.kept_throughout = "weight" in self.recipe["kept"][""]  # nothing is kept in fp32: operations outside modules, too
         self._exact = False  # whether the operation that runs belongs to a module in fp32
         self._exact_products = None
         self._kinds = {}
@@ -72,7 +82,7 @@ class Emulation(Run):
         seen = (lambda x: x) if self._exact else self.kinds.value_of
         x, y = (seen(each.detach()).float().numpy() for each in (a, b))
         operation = _torch_products.OPERATIONS[name]
-        products = self._fp32_products() if self._exact else self.products
+        products = self._fp32_products() if self._exact else self._products_of.get(self.option(module), self.products)
         result = torch.from_numpy(products.matmul(x, y, layer, operation, which, gradient))
         counts = self.rounding.counts(module)
         counts.products[PASSES[which]] = counts.products.get(PASSES[which], 0) + (x.shape[0] if x.ndim == 3 else 1)
@@ -144,7 +154,7 @@ class Emulation(Run):
             kind = "engine"
         elif views:
             kind = "view"
-        elif known and name in MOVES:
+        elif known and (name in MOVES or is_sparse(name)):
             kind = "move"
         elif known and (name in ROUNDED or torch.Tag.pointwise in func.tags or torch.Tag.reduction in func.tags):
             kind = "round"
@@ -169,7 +179,10 @@ class Emulation(Run):
                 return known[1], self._in_single(func, *known[:2], args, kwargs)
         if known[1].startswith("_foreach_") and known[0] == "unknown":
             return known[1], self._one_by_one(func, known[1], known[2], args, kwargs)
-        return known[1], self._compute(func, *known, args, kwargs)
+        result = self._compute(func, *known, args, kwargs)
+        if known[0] == "round" and self.marks(result if isinstance(result, (tuple, list)) else (result,)) == KEPT_SINGLE:
+            self.place_in_fp32()
+        return known[1], result
 
     def _in_single(self, func, kind, name, args, kwargs):
         """In fp32, operands and result: what belongs to a module that fp32=[...] names."""
@@ -179,7 +192,7 @@ class Emulation(Run):
                 return self._handlers[name](self, *args, **kwargs)
             finally:
                 self._exact = False
-        result = (on_one_thread if name in REDUCTIONS else _call)(func, args, kwargs)
+        result = (on_one_thread if name in REDUCTIONS else call)(func, args, kwargs)
         where = self.where(name, self.module())
         for each in floats(result):
             self.rounding.look(each, args, where)
@@ -228,12 +241,16 @@ class Emulation(Run):
             result = self.taken_apart(func, args, kwargs)
             if result is not NotImplemented:
                 return result
+            if not _has_numbers((*args, *kwargs.values())):
+                return func(*args, **kwargs)
             self._refuse(func)
         return self._rounded(func, name, in_place, args, kwargs)
 
     def _move(self, func, kind, in_place, args, kwargs):
         if kind == "move" and self._stack:
             args = self._as_seen(args, in_place)
+        if func is torch.ops.aten.masked_fill.Scalar or func is torch.ops.aten.masked_fill_.Scalar:
+            self._check_value(*args)
         result = func(*args, **kwargs)
         if how := self.marks(args):
             self.mark(result, how)
@@ -241,6 +258,11 @@ class Emulation(Run):
             for each in floats(result):
                 each._ulplab_parameter = True
         return result
+
+    def _check_value(self, x, mask, value):
+        """RuntimeError for a number that PyTorch refuses in a tensor of the low type."""
+        if self.low == "fp16" and LARGEST["fp16"] < abs(value) < math.inf and not self.is_marked(x) and self._inside([x]):
+            raise RuntimeError("value cannot be converted to type at::Half without overflow")
 
     @staticmethod
     def _is_parameter(x):
@@ -263,9 +285,13 @@ class Emulation(Run):
             self.rounding.look(each, args[1:], self.where(name, "optimizer"))
         return result
 
+    def is_inside(self, x):
+        """Whether a tensor is one of the model's: computed in it, or with gradients."""
+        return bool(self._inside([x]))
+
     def _inside(self, tensors):
         """Whether an operation is one of the model's."""
-        return bool(tensors) and (self._throughout or self.passes.backward or self._stack
+        return bool(tensors) and (self.kept_throughout or self.passes.backward or self._stack
                                   or any(x.requires_grad for x in tensors))
 
     def _rounded(self, func, name, in_place, args, kwargs):
@@ -279,18 +305,21 @@ class Emulation(Run):
             return func(*args, **kwargs)
         if not single:
             args = self._as_seen(args, in_place)
-        result = (on_one_thread if name in REDUCTIONS else _call)(func, args, kwargs)
+        result = (on_one_thread if name in REDUCTIONS else call)(func, args, kwargs)
         if single:
             return self.mark(result, max(SINGLE, self.marks(args)))
         where = self.where(name, self.module())
-        if self._throughout and name in REDUCTIONS and isinstance(result, torch.Tensor) and result.dim() == 0:
+        if self.kept_throughout and name in REDUCTIONS and isinstance(result, torch.Tensor) and result.dim() == 0:
             self.rounding.result(result.detach().reshape(1), args, where)
             return result
         for each in floats(result):
-            if each.dtype is torch.float32 and not (in_place and isinstance(each, torch.nn.Parameter)):
+            if each.dtype is torch.float32 and not (
+                    in_place and isinstance(each, torch.nn.Parameter) and not self.kept_throughout):
                 self.rounding.result(each, args, where)
         return result
 
 
-def _call(func, args, kwargs):
-    return func(*args, **kwargs)
+def _has_numbers(values):
+    """Whether a tensor of floating-point numbers is among arguments."""
+    return any(_has_numbers(x) if isinstance(x, (list, tuple)) else isinstance(x, torch.Tensor) and x.is_floating_point()
+               for x in values)

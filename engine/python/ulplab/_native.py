@@ -3,22 +3,24 @@ computed there, and rounded once to the type of its result. ulplab.torch.emulate
 
 import math
 
+import numpy
 import torch
 
 from . import _autocast, _convolutions, _core, _torch_products
-from ._ops import MOVES, REDUCTIONS, ROUNDED, names_of, plain_name, split_names
+from ._backends import backend_of
+from ._ops import MOVES, REDUCTIONS, ROUNDED, is_sparse, names_of, plain_name, split_names
 from ._optimizer_steps import Steps
 from ._passes import PASSES
 from ._products import _order, units
 from ._report import Report
 from ._rounding import Rounding
-from ._run import Run, floats, on_one_thread
+from ._run import Run, call, floats, on_one_thread
 
 LOW = {torch.float16: "fp16", torch.bfloat16: "bf16"}
 FLOAT8 = {getattr(torch, name): format for name, format in (
     ("float8_e4m3fn", "e4m3"), ("float8_e5m2", "e5m2")) if hasattr(torch, name)}
 #: Beginnings of the names of operations that multiply inside, in no order that a card promises.
-MULTIPLY = ("linalg_", "fft_", "cholesky", "lu_", "geqrf", "ormqr", "triangular_solve", "trilinear", "orgqr")
+MULTIPLY = ("linalg_", "fft_", "cholesky", "lu_", "geqrf", "ormqr", "triangular_solve", "orgqr")
 #: Recipes whose products are a type's.
 RECIPES = {torch.float16: "mixed_fp16", torch.bfloat16: "bf16", torch.float32: "fp32", "tf32": "tf32"}
 #: Results that CUDA's kernels keep in fp32: means and reciprocal deviations of norms.
@@ -46,7 +48,7 @@ class Plan:
             or self.name.startswith(("_foreach_", "_fused_", "_amp_")) or self.name in KEPT or self.name in TYPED_AS)
         if self.name in PRODUCTS and not self.written and schema.name.startswith("aten::"):
             self.kind = "product"
-        elif views or self.name.startswith("_amp_") or (self.name in MOVES and self.name not in ("_to_copy", "arange")):
+        elif views or is_sparse(self.name) or self.name.startswith("_amp_") or (self.name in MOVES and self.name not in ("_to_copy", "arange")):
             self.kind = "move"
         elif self.name in ("_to_copy", "copy"):
             self.kind = "cast"
@@ -81,11 +83,13 @@ def halving_sum(x, dims):
 class Native(Run):
     by_types = True
 
-    def __init__(self, backend, order, fp32, strict, seed):
-        operations, modules = split_names(fp32)
-        super().__init__(strict, modules)
+    def __init__(self, backend, order, fp32, strict, seed, modules=None):
+        operations, in_fp32_modules = split_names(fp32)
+        super().__init__(strict, in_fp32_modules, modules)
+        if any("recipe" in options for options in self._options.values()):
+            raise ValueError("modules={...} gives a recipe, but emulate has none: the tensors' types decide; give emulate a recipe")
         self.single = names_of(operations)
-        self.backend = backend if "(" in backend or backend in ("soft:ieee", "eigen") else f"with_ieee({backend})"
+        self.backend = _with_fp32(backend)
         self._order, self._seed = _order(order), seed
         self._engines = {}
         self.rounding = Rounding("fp32", False, self.located)
@@ -108,14 +112,20 @@ class Native(Run):
 
     # ---- products ----
 
-    def engine(self, type):
-        """The products of a type on the unit. ValueError that names the type where the unit has none."""
+    def engine(self, type, pattern=None):
+        """The products of a type on the unit, or as modules={...} says. ValueError where the unit has none of the type."""
         if type is torch.float32 and _allows_tf32():
             type = "tf32"
-        if type not in self._engines:
-            self._engines[type] = _core.Emulated(RECIPES[type], self.backend, None if type is torch.float32 else
-                                                 self._order, self._seed, [])
-        return self._engines[type]
+        if (type, pattern) not in self._engines:
+            options = self._options.get(pattern, {})
+            backend = _with_fp32(backend_of(options["unit"])) if "unit" in options else self.backend
+            order = _order(options["order"]) if "order" in options else self._order
+            try:
+                self._engines[type, pattern] = _core.Emulated(
+                    RECIPES[type], backend, None if type is torch.float32 else order, self._seed, [])
+            except ValueError as error:
+                raise ValueError(f"{backend} has no products of {type}: choose a unit that has them ({error})") from None
+        return self._engines[type, pattern]
 
     def multiply(self, name, a, b, purpose=None):
         """A * B in fp32, in the row of the operands' type."""
@@ -124,8 +134,8 @@ class Native(Run):
         if place is not None:
             module = place.module
         x, y = (each.detach().float().contiguous().numpy() for each in (a, b))
-        result = torch.from_numpy(self.engine(self._type).matmul(x, y, layer, _torch_products.OPERATIONS[name], which,
-                                                                 gradient))
+        result = torch.from_numpy(self.engine(self._type, self.option(module)).matmul(
+            x, y, layer, _torch_products.OPERATIONS[name], which, gradient))
         counts = self.rounding.counts(module)
         counts.products[PASSES[which]] = counts.products.get(PASSES[which], 0) + (x.shape[0] if x.ndim == 3 else 1)
         counts.multiplications += result.numel() * x.shape[-1]
@@ -172,7 +182,7 @@ class Native(Run):
         return self._narrow(result, self._type, operands, self.where(name, module))
 
     def _product(self, plan, func, args, kwargs, single):
-        types = {x.dtype for x in (args[:2] if plan.name == "_grouped_mm" else args) if isinstance(x, torch.Tensor)}
+        types = {x.dtype for x in args if isinstance(x, torch.Tensor) and (x.is_floating_point() or x.is_complex())}
         if plan.name == "_scaled_mm":
             return _scaled_mm(self, *args, **kwargs)
         if not types <= {torch.float16, torch.bfloat16, torch.float32}:
@@ -302,8 +312,11 @@ class Native(Run):
         return result
 
     def _cast(self, plan, func, args, kwargs, where):
-        result = func(*args, **kwargs)
         source = args[1] if plan.name == "copy" else args[0]
+        type = kwargs.get("dtype") if plan.name == "_to_copy" else None
+        if type in LOW and source.dtype is torch.float32 and kwargs.get("memory_format") is None and source.numel():
+            return self._narrow(source.detach().clone(), type, (source,), where)
+        result = func(*args, **kwargs)
         if result.dtype in LOW and source.dtype is torch.float32:
             counts = self.rounding.counts(where["module"])
             counts.rounded += result.numel()
@@ -322,11 +335,17 @@ class Native(Run):
             found = SUMS[plan.name](*args, **kwargs)
             if found is not NotImplemented:
                 return found
-        return on_one_thread(func, args, kwargs) if plan.ordered or not plan.pointwise else func(*args, **kwargs)
+        lists = plan.name.startswith(("_foreach_", "_fused_")) and plan.name != "_foreach_norm"
+        return on_one_thread(func, args, kwargs) if plan.ordered or not (plan.pointwise or lists) else call(func, args, kwargs)
 
 
 def _in_fp32(args):
     return isinstance(args[0], torch.Tensor) and args[0].dtype is torch.float32
+
+
+def _with_fp32(backend):
+    """The backend with fp32 products in IEEE's arithmetic, which matrix units lack."""
+    return backend if "(" in backend or backend in ("soft:ieee", "eigen") else f"with_ieee({backend})"
 
 
 def _allows_tf32():
@@ -383,7 +402,7 @@ def _mean(x, dim=None, keepdim=False, *, dtype=None):
 def _norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
     if ord != 2 or dtype not in (None, torch.float32):
         return NotImplemented
-    return _reduced(x, dim, keepdim, lambda y, dims, n: halving_sum(y * y, dims).sqrt())
+    return _reduced(x, dim, keepdim, lambda y, dims, n: torch.from_numpy(numpy.asarray(numpy.sqrt(halving_sum(y * y, dims).numpy()))))
 
 
 SUMS = {"sum": _sum, "mean": _mean, "linalg_vector_norm": _norm}

@@ -10,6 +10,7 @@ docs/python.md says what is emulated, and how it compares with the trainer of th
 """
 
 import contextlib
+import warnings
 
 import torch
 
@@ -42,7 +43,7 @@ def recipes():
     return dict(_core.recipes())
 
 
-def emulate(unit="h100", recipe=None, *, order=None, fp32=(), strict=True, seed=0):
+def emulate(unit="h100", recipe=None, *, order=None, fp32=(), modules=None, strict=True, seed=0):
     """A context in which PyTorch computes as a card does: every matrix product is that of a matrix unit.
 
     unit    a GPU ("h100", "a100.wmma"), a unit's key ("sm_90:wgmma.fp16.fp32"), a file that describes one, "ieee" (each
@@ -56,6 +57,8 @@ def emulate(unit="h100", recipe=None, *, order=None, fp32=(), strict=True, seed=
     fp32    what is computed in fp32: operations ("layer_norm", "softmax", "pow", ...) and modules, by patterns of their
             paths ("lm_head", "model.layers.*.mlp.gate"). Its results are fp32 and flow on so, up to the next product
             or cast
+    modules from patterns of modules' paths to dictionaries: the "unit", "order" and, under a recipe, "recipe" of their
+            products
     strict  refuse an operation that may multiply inside and cannot be emulated (NotImplementedError with its name); else
             PyTorch computes it, and it is listed in the report
     seed    of stochastic rounding
@@ -72,9 +75,9 @@ def emulate(unit="h100", recipe=None, *, order=None, fp32=(), strict=True, seed=
     TypeError: a CUDA tensor.
     """
     if recipe is None:
-        return Native(backend_of(unit), order, fp32, strict, seed)
+        return Native(backend_of(unit), order, fp32, strict, seed, modules)
     name = str(recipe).replace("-", "_")
-    return Emulation(backend_of(unit), ALIASES.get(name, name), order, fp32, strict, seed)
+    return Emulation(backend_of(unit), ALIASES.get(name, name), order, fp32, strict, seed, modules)
 
 
 @contextlib.contextmanager
@@ -105,6 +108,10 @@ class GradScaler:
         self._scale = _core.LossScale(dialect, {name: natural(value, name) if name == "growth_interval" else
                                                 real(value, name) for name, value in options.items()})
         self._found = {}
+        self._skipped = 0
+        self._nan = False
+
+    SAID_AFTER = 8  # steps skipped in a row
 
     def scale(self, loss):
         """loss * scale, in fp32; of a list, each."""
@@ -126,6 +133,7 @@ class GradScaler:
                     if parameter.grad is None:
                         continue
                     found = found or not bool(torch.isfinite(parameter.grad).all())
+                    self._nan = self._nan or bool(torch.isnan(parameter.grad).any())
                     parameter.grad.mul_(1.0 / self.get_scale())
         self._found[id(optimizer)] = found
 
@@ -137,7 +145,16 @@ class GradScaler:
 
     def update(self):
         """Moves the scale by the dialect's rule. RuntimeError where the dialect gives up."""
-        self._scale.update(any(self._found.values()))
+        found = any(self._found.values())
+        self._skipped = self._skipped + 1 if found else 0
+        if self._skipped == self.SAID_AFTER:
+            at = f"at a loss scale of {self.get_scale():g}"
+            warnings.warn(f"{self._skipped} steps in a row were skipped: the gradients have " + (
+                f"NaN {at}, so the scale is not the cause; look for a square root or a division at 0, or a row that is masked "
+                "entirely" if self._nan else f"infinities {at}; an overflow that stays at scale 1 is in the forward pass") +
+                " (emulate's report().first_not_finite names the place)", stacklevel=2)
+        self._nan = False
+        self._scale.update(found)
         self._found.clear()
 
     def state_dict(self):
