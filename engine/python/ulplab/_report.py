@@ -21,7 +21,10 @@ class Report:
     first_not_finite    None, or a dictionary: module, pass, operation, element, value, operands
     not_emulated        operations (and other things) that ran in fp32, with how often
     path                the way a product takes: unit, chain of instructions, kernel
+    against             with emulate(..., against="fp32"): an Against, what the fp32 run beside shows
     """
+
+    against = None
 
     def __init__(self, recipe, backend, path, modules, first, not_emulated):
         self.recipe = recipe
@@ -56,4 +59,6 @@ class Report:
                          f"module {first['module'] or '(none)'}, {first['pass']}, step {first['step']}")
         for name, count in self.not_emulated.items():
             lines.append(f"not emulated: {name} ({count})")
+        if self.against is not None:
+            lines.append(repr(self.against))
         return "\n".join(lines)

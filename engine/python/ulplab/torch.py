@@ -9,17 +9,24 @@
 docs/python.md says what is emulated, and how it compares with the trainer of the library.
 """
 
+import warnings
+
 import torch
 
-from . import _core
+from . import _core, _search
 from ._backends import backend_of
+from ._diagnose import Diagnosis, diagnose
 from ._emulation import Emulation, active, paused
 from ._export import export
 from ._kinds import natural, real
 from ._numbers import quantize
+from ._record import Recorder, Replay, record, replay
 from ._report import Report
+from ._search import Search, search
+from ._shadow import Against, ShadowedEmulation
 
-__all__ = ["emulate", "Report", "recipes", "GradScaler", "quantize_", "compare", "Comparison", "paused", "export"]
+__all__ = ["emulate", "Report", "recipes", "GradScaler", "quantize_", "compare", "Comparison", "paused", "export",
+           "search", "Search", "diagnose", "Diagnosis", "record", "Recorder", "replay", "Replay", "Against"]
 
 
 def recipes():
@@ -27,7 +34,8 @@ def recipes():
     return dict(_core.recipes())
 
 
-def emulate(unit="h100", recipe="mixed_fp16", *, order=None, fp32=(), strict=True, seed=0):
+def emulate(unit="h100", recipe="mixed_fp16", *, order=None, fp32=(), strict=True, seed=0, against=None,
+            bound=0.05):
     """A context in which every matrix product of PyTorch is that of a matrix unit, and results are rounded as a recipe
     says.
 
@@ -40,6 +48,9 @@ def emulate(unit="h100", recipe="mixed_fp16", *, order=None, fp32=(), strict=Tru
     strict  refuse an operation that cannot be emulated (NotImplementedError with its name); else it runs in fp32 and is
             listed in the report
     seed    of stochastic rounding
+    against "fp32": each operation is computed in fp32, too, beside; ``run.report().against`` says where the numbers part:
+            errors by module and operation (the first above ``bound``), updates lost, addends absorbed, saturations,
+            merged positions, averages that stand still, norms that became 0
 
     Emulated: mm, addmm, bmm, baddbmm, matrix-vector products, convolutions (one to three dimensions, transposed ones too)
     and attention, which is taken apart, forward and backward; point-wise operations and sums of fp32 tensors. Tensors
@@ -52,14 +63,23 @@ def emulate(unit="h100", recipe="mixed_fp16", *, order=None, fp32=(), strict=Tru
 
     ValueError: no such unit or recipe, or a unit that lacks the recipe's products, with one that has them.
     """
-    return Emulation(backend_of(unit), recipe, order, fp32, strict, seed)
+    if against not in (None, "fp32"):
+        raise ValueError(f"against is {against!r}; give 'fp32' or None")
+    options = backend_of(unit), recipe, order, fp32, strict, seed
+    return ShadowedEmulation(*options, bound=bound) if against else Emulation(*options)
 
 
 class GradScaler:
     """A loss scale that moves as a published scaler's does: "pytorch", "apex", "fairseq", "megatron", "deepspeed", ...
 
     The interface of torch.cuda.amp.GradScaler, on the CPU: scale, unscale_, step, update, get_scale, state_dict.
+
+    skipped   steps in a row that were skipped up to now
+    remark    None, or a sentence where no scale helps: gradients are not finite at a scale of 1 or less, or NaN, without an
+              infinity that a smaller scale could remove, step after step. It is also a RuntimeWarning, once
     """
+
+    SKIPS = 5  # in a row, and the scale no more than 1024, before NaN gradients are no matter of the scale
 
     OPTIONS = ("init_scale", "growth_factor", "backoff_factor", "growth_interval")
 
@@ -72,15 +92,18 @@ class GradScaler:
         self._scale = _core.LossScale(dialect, {name: natural(value, name) if name == "growth_interval" else
                                                 real(value, name) for name, value in options.items()})
         self._found = {}
+        self._nan = self._infinite = False
+        self.skipped, self.remark = 0, None
 
     def scale(self, loss):
         """loss * scale, in fp32; of a list, each."""
+        _search.scaler_used = True
         if isinstance(loss, (list, tuple)):
             return type(loss)(self.scale(each) for each in loss)
         return loss * self.get_scale()
 
     def get_scale(self):
-        return self._scale.value
+        return self._scale.value if _search.forced_scale is None else _search.forced_scale
 
     def unscale_(self, optimizer):
         """Divides the optimizer's gradients by the scale, and looks for infinities and NaNs."""
@@ -92,7 +115,10 @@ class GradScaler:
                 for parameter in group["params"]:
                     if parameter.grad is None:
                         continue
-                    found = found or not bool(torch.isfinite(parameter.grad).all())
+                    if not bool(torch.isfinite(parameter.grad).all()):
+                        found = True
+                        self._nan |= bool(torch.isnan(parameter.grad).any())
+                        self._infinite |= bool(torch.isinf(parameter.grad).any())
                     parameter.grad.mul_(1.0 / self.get_scale())
         self._found[id(optimizer)] = found
 
@@ -104,8 +130,25 @@ class GradScaler:
 
     def update(self):
         """Moves the scale by the dialect's rule. RuntimeError where the dialect gives up."""
-        self._scale.update(any(self._found.values()))
+        skips = any(self._found.values())
+        self._remark_on(skips)
         self._found.clear()
+        if _search.forced_scale is None:
+            self._scale.update(skips)
+
+    def _remark_on(self, skips):
+        """Says what a row of skipped steps is where it is not a matter of the scale."""
+        self.skipped = self.skipped + 1 if skips else 0
+        scale, nan, infinite = self.get_scale(), self._nan, self._infinite
+        self._nan = self._infinite = False
+        if not skips or self.remark or _search.forced_scale is not None:
+            return
+        if scale > 1 and (infinite or not nan or self.skipped < self.SKIPS or scale > 1024):
+            return
+        self.remark = (f"{self.skipped} steps in a row were skipped, and gradients are {'NaN' if nan else 'infinite'} at a loss "
+                       f"scale of {scale:g}: not a matter of the scale. ulplab.torch.diagnose(step) finds where they come "
+                       "from; a model whose gradients are not finite in fp32 either has the fault in itself")
+        warnings.warn(self.remark, RuntimeWarning, stacklevel=3)
 
     def state_dict(self):
         return self._scale.state()

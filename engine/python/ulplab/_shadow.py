@@ -1,0 +1,520 @@
+"""A run in fp32 beside an emulated one: each tensor has a companion, and each operation is computed again on companions.
+
+What is not finite, absorbed, zero, merged or left where it was in low precision alone is told from what fp32 does, too.
+"""
+
+import contextlib
+import json
+import sys
+import weakref
+
+import torch
+from torch.multiprocessing.reductions import StorageWeakRef
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves, tree_map
+
+from ._emulation import Emulation, paused
+from ._ops import MOVES, plain_name
+
+FORMATS = {"fp16": torch.float16, "bf16": torch.bfloat16}
+WIDE = {torch.float32: torch.float32, torch.float64: torch.float64}
+UNFILLED = frozenset("empty empty_like empty_strided new_empty new_empty_strided resize set detach".split())
+NORMS = frozenset("""_foreach_norm div exp linalg_vector_norm mean native_group_norm native_layer_norm norm pow reciprocal
+rms_norm rsqrt sqrt std sum var""".split())
+ADDS = frozenset(["add", "sub"])
+PRODUCTS = frozenset(["mm", "addmm", "bmm", "baddbmm", "convolution", "linear"])
+
+
+def user_line():
+    """"file.py:12" of the innermost frame that is neither PyTorch's nor this package's."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "").split(".")[0]
+        if module not in ("torch", "ulplab", "contextlib", "threading"):
+            return f"{frame.f_code.co_filename.rsplit('/', 1)[-1]}:{frame.f_lineno}"
+        frame = frame.f_back
+    return ""
+
+
+def relative_error(low, wide):
+    """|low - wide| / |wide| in the Euclidean norm; infinite where low is not finite and wide is, 0 where both are not."""
+    low, wide = low.detach().double(), wide.detach().double()
+    known = torch.isfinite(wide)
+    if not bool(torch.isfinite(low[known]).all()):
+        return float("inf")
+    size = float(torch.linalg.vector_norm(wide[known]))
+    error = float(torch.linalg.vector_norm((low - wide)[known]))
+    return error / size if size > 0 else float(error > 0)
+
+
+def _finite(tensor):
+    return bool(torch.isfinite(tensor).all())
+
+
+def _merged(low, wide, unit):
+    """How many positions (an arithmetic progression) or rows that differ by more than rounding in fp32 are equal in low."""
+    line = wide.squeeze()
+    if line.dim() == 1 and line.numel() > 2:
+        steps = line.diff()
+        if steps[0] != 0 and bool(((steps - steps[0]).abs() <= 1e-3 * steps[0].abs()).all()):
+            return int((low.squeeze().diff() == 0).sum())
+    if wide.dim() < 2 or wide.shape[-1] < 4 or not 1 < wide[..., 0].numel() <= 4096:
+        return 0
+    rows, exact = (x.reshape(-1, x.shape[-1]).double() for x in (low, wide))
+    weights = torch.arange(1, rows.shape[1] + 1, dtype=torch.float64).sqrt()
+    order = (rows * weights).sum(1).argsort()
+    a, b = order[:-1], order[1:]
+    equal = (rows[a] == rows[b]).all(1) & (rows[a] != 0).any(1)
+    return int((equal & ((exact[a] - exact[b]).abs().amax(1) > 4 * unit * exact[a].abs().amax(1))).sum())
+
+
+class _Companion:
+    """The fp32 numbers of a storage; the module that last used it going forward; its error; what it was before it was
+    updated, and how often that was."""
+
+    __slots__ = ("alive", "numbers", "module", "error", "before", "after", "writes")
+
+    def __init__(self, storage, numbers):
+        self.alive = StorageWeakRef(storage)
+        self.numbers = numbers
+        self.module = ""
+        self.error = 0.0
+        self.before = self.after = None
+        self.writes = 0
+
+
+class Shadow(TorchDispatchMode):
+    """Entered inside an emulation, it computes every operation of it a second time in fp32."""
+
+    def __init__(self, run, bound=0.05):
+        super().__init__()
+        self.run = run
+        self.bound = bound
+        self.entries = {}  # by module, pass, operation and line, in the order in which they were computed
+        self.first = None  # the first value that low precision alone makes infinite or NaN
+        self.first_fp32 = None  # the first that fp32 makes so
+        self.first_error = None  # the first operation whose error exceeds the bound
+        self.not_followed = {}
+        self.read = {}  # numbers that the program has read: as they are in fp32
+        self.returned = False  # whether a backward pass has been
+        self._known = {}
+        self._names = {}  # by storage: name, parameter
+        self._updates = {}
+        self._moves = {}
+        self._purge_at = 4096
+        self._idle = False
+        self._scales = {}
+
+    def __enter__(self):
+        self._hook = torch.nn.modules.module.register_module_forward_pre_hook(self._entered)
+        return super().__enter__()
+
+    def __exit__(self, *error):
+        self._hook.remove()
+        return super().__exit__(*error)
+
+    def _entered(self, module, args):
+        for name, each in [*module.named_parameters(), *module.named_buffers()]:
+            key = each.untyped_storage()._cdata
+            if key not in self._names or self._names[key][1]() is None:
+                self._names[key] = (name, weakref.ref(each))
+
+    # ---- companions ----
+
+    @staticmethod
+    def _follows(x):
+        return isinstance(x, torch.Tensor) and x.is_floating_point() and x.layout is torch.strided and \
+            x.device.type == "cpu"
+
+    def _record(self, tensor):
+        storage = tensor.untyped_storage()
+        size = storage.nbytes() // tensor.element_size()
+        known = self._known.get(storage._cdata)
+        if known is None or known.alive.expired() or known.numbers.numel() != size:
+            whole = torch.as_strided(tensor.detach(), (size,), (1,), 0)
+            known = self._keep(storage, whole.to(WIDE.get(tensor.dtype, torch.float32), copy=True))
+        return known
+
+    def _keep(self, storage, numbers):
+        if len(self._known) > self._purge_at:
+            self._known = {key: each for key, each in self._known.items() if not each.alive.expired()}
+            self._purge_at = 2 * len(self._known) + 4096
+        known = self._known[storage._cdata] = _Companion(storage, numbers)
+        return known
+
+    def of(self, tensor):
+        """The tensor as fp32 has it; of a number that was read from a tensor, that one's."""
+        if isinstance(tensor, float):
+            return self.read.get(tensor, tensor)
+        if not self._follows(tensor):
+            return tensor
+        with self.quiet():
+            return self._view(self._record(tensor), tensor).clone()
+
+    @contextlib.contextmanager
+    def quiet(self):
+        """What runs inside is plain PyTorch, of which nothing is said."""
+        self._idle, before = True, self._idle
+        try:
+            with paused(), torch.no_grad():
+                yield
+        finally:
+            self._idle = before
+
+    def multiply(self, tensor, factor):
+        """In place, in both runs, as a scaler does."""
+        with self.quiet():
+            self._view(self._record(tensor), tensor).mul_(factor)
+            tensor.mul_(factor)
+
+    @staticmethod
+    def _view(known, tensor):
+        return known.numbers.as_strided(tensor.size(), tensor.stride(), tensor.storage_offset())
+
+    def _set(self, tensor, wide):
+        """A new tensor's companion."""
+        storage = tensor.untyped_storage()
+        numbers = torch.zeros(storage.nbytes() // tensor.element_size(), dtype=WIDE.get(tensor.dtype, torch.float32))
+        known = self._keep(storage, numbers)
+        self._view(known, tensor).copy_(wide)
+        return known
+
+    # ---- operations ----
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        schema, name = func._schema, plain_name(func)
+        writes = [i for i, each in enumerate(schema.arguments) if each.alias_info is not None and each.alias_info.is_write]
+        views = any(r.alias_info is not None and not r.alias_info.is_write for r in schema.returns)
+        if self._idle or views or name in UNFILLED or not schema.name.startswith("aten::"):
+            return func(*args, **kwargs)
+        operands = []
+
+        def widened(x):
+            if isinstance(x, torch.dtype):
+                return torch.float32 if x.is_floating_point and x is not torch.float64 else x
+            if not self._follows(x) or (x.dim() == 0 and x.dtype is torch.float64):
+                return x
+            operands.append((x, self._record(x)))
+            return self._view(operands[-1][1], x)
+
+        with paused():
+            wide = tree_map(widened, (args, kwargs))
+            where = self._where(name, [known for _, known in operands])
+            changed = [x for i in writes for x in tree_leaves(args[i] if i < len(args) else
+                                                              kwargs.get(schema.arguments[i].name)) if self._follows(x)]
+            self._before(changed, where)
+            finite = all(_finite(x) for x, _ in operands), all(_finite(known.numbers) for _, known in operands)
+            kept = (args[0].clone(), wide[0][0].clone()) if name in ADDS and changed else None
+        try:
+            result = func(*args, **kwargs)
+        except RuntimeError as error:
+            if "without overflow" in str(error):
+                self._entry(where)["constant"] = next((x for x in args if isinstance(x, (int, float))), None)
+                self.first = self.first or {**where, "value": str(error).splitlines()[0], "operands": self._texts(args)}
+            raise
+        with paused():
+            call = _Call(name, where, args, wide[0], operands, finite, kept)
+            self._follow(call, func, wide, result, changed)
+        return result
+
+    def _follow(self, call, func, wide, result, changed):
+        if isinstance(result, float):
+            self.read[result] = float(wide[0][0])
+            return
+        lows = [x for x in tree_leaves(result) if self._follows(x)]
+        if not lows and not changed:
+            return
+        results = self._again(call.name, func, *wide)
+        if results is None:
+            for each in lows or changed:
+                self._view(self._record(each), each).copy_(each)
+            return
+        exact = [x for x in tree_leaves(results) if self._follows(x)]
+        inside = {known.numbers.untyped_storage()._cdata for _, known in call.operands}
+        for low, each in zip(lows, exact) if lows else [(x, self._view(self._record(x), x)) for x in changed]:
+            if low.numel() == 0:
+                continue
+            known = self._record(low) if each.untyped_storage()._cdata in inside or changed else self._set(low, each)
+            self._compare(call, low, each, known)
+        for each in changed:
+            known = self._record(each)
+            if known.before is not None:
+                known.after = self._whole(each)
+
+    def _again(self, name, func, args, kwargs):
+        """The operation on companions; None where it is random or unknown to fp32: these take what low precision has."""
+        if torch.Tag.nondeterministic_seeded in func.tags:
+            return None
+        if name in ("_softmax", "_log_softmax"):
+            args = (*args[:2], False)  # half to float
+        try:
+            return func(*args, **kwargs)
+        except (RuntimeError, TypeError) as error:
+            self.not_followed[name] = str(error).splitlines()[0]
+            return None
+
+    def _where(self, name, known):
+        where = {key: value for key, value in self.run.where(name, self.run.module()).items() if key != "step"}
+        if where["pass"] == "backward":
+            self.returned = True
+            where["module"] = where["module"] or next((each.module for each in known if each.module), "")
+        elif where["pass"] == "forward":
+            if torch.is_grad_enabled():
+                self.returned = False
+            elif self.returned:
+                where["pass"] = "update"
+            for each in known if where["pass"] == "forward" else ():
+                each.module = where["module"]
+        where["line"] = user_line()
+        return where
+
+    def _entry(self, where):
+        key = (where["module"], where["pass"], where["operation"], where["line"])
+        entry = self.entries.get(key)
+        if entry is None:
+            entry = self.entries[key] = {**where, "calls": 0, "error": 0.0, "before": 0.0, "constant": None,
+                                         **dict.fromkeys(("zeroed", "underflows", "subnormal", "absorbed", "addends", "saturated",
+                                                          "merged", "results"), 0)}
+        return entry
+
+    @staticmethod
+    def _texts(args):
+        found = []
+        for x in tree_leaves(list(args)):
+            if isinstance(x, torch.Tensor) and x.is_floating_point() and x.numel():
+                found.append(f"{x.item():.6g}" if x.dim() == 0 else f"{tuple(x.shape)} up to {x.abs().max().item():.6g}")
+            elif isinstance(x, (int, float)) and not isinstance(x, bool):
+                found.append(f"{x:g}")
+        return found
+
+    def _compare(self, call, low, wide, known):
+        entry = self._entry(call.where)
+        entry["calls"] += 1
+        entry["results"] += low.numel()
+        info = torch.finfo(FORMATS.get(getattr(self.run, "low", None), low.dtype) if low.dtype is torch.float32
+                           else low.dtype)
+        error = relative_error(low, wide)
+        if call.where["pass"] == "forward":
+            known.module = call.where["module"]
+        known.error = error
+        if error >= entry["error"]:
+            entry["error"], entry["before"] = error, call.error
+        place = {**call.where, "operands": self._texts(call.args)} if error == float("inf") or not call.finite[1] or \
+            not _finite(wide) else None
+        if not _finite(low) and call.finite[0] and error == float("inf") and self.first is None:
+            where = torch.nonzero(~torch.isfinite(low) & torch.isfinite(wide))[0].tolist()
+            self.first = {**place, "element": tuple(where), "value": low[tuple(where)].item(),
+                          "fp32": wide[tuple(where)].item(), "largest": info.max}
+        if not _finite(wide) and call.finite[1] and self.first_fp32 is None and call.name not in MOVES:
+            self.first_fp32 = place
+        if self.first_error is None and self.bound < error < float("inf") and call.error <= self.bound:
+            self.first_error = {**call.where, "error": error, "before": call.error}
+        zero = (low == 0) & (wide != 0)
+        tiny = wide.abs() < info.smallest_normal
+        entry["underflows"] += int((zero & tiny).sum())
+        entry["subnormal"] += int((tiny & (wide != 0)).sum())
+        if call.name in NORMS:
+            entry["zeroed"] += int((zero & ~tiny).sum())
+        if low.element_size() == 1:
+            entry["saturated"] += int(((low.float().abs() == info.max) & (wide.abs() > 1.0625 * info.max)).sum())
+        if call.name in PRODUCTS and self.run.recipe["quantised"]:
+            entry["saturated"] += self._saturated(call)
+        for constant in call.constants():
+            outside = abs(constant) > info.max or abs(constant) < info.smallest_normal * info.eps / 2
+            if abs(constant) > info.max or (outside and bool(zero.any())):
+                entry["constant"] = constant
+        if call.where["pass"] == "forward" and not entry["merged"] and call.error < 1:
+            entry["merged"] = _merged(low, wide, info.eps)
+        self._count_absorbed(call, low, wide, entry)
+
+    def _saturated(self, call):
+        """How many numbers of operands exceed what their delayed scales, from earlier uses, leave room for."""
+        before, self._scales = self._scales, self.run.products.delayed_scales()
+        count = 0
+        for place, (magnitude, factor) in self._scales.items():
+            largest = (57344 if place.endswith(", dy") else 448) / factor
+            if before.get(place) != (magnitude, factor) and magnitude > 1.0625 * largest:
+                count += sum(int((x.abs() > 1.0625 * largest).sum()) for x, _ in call.operands
+                             if float(x.abs().max()) == magnitude)
+        return count
+
+    @staticmethod
+    def _count_absorbed(call, low, wide, entry):
+        if call.name in ADDS and len(call.args) > 1 and all(isinstance(x, torch.Tensor) and x.numel() > 1
+                                                            for x in call.args[:2]):
+            (a, b), (wide_a, wide_b) = call.args[:2], call.wide[:2]
+            if call.kept is not None:
+                a, wide_a = call.kept
+            for x, y, exact in ((a, b, wide_a), (b, a, wide_b)):
+                entry["absorbed"] += int(((low == x) & (y != 0) & (wide != exact)).sum())
+            entry["addends"] += low.numel()
+        elif call.name == "cumsum" and low.dim() > 0:
+            dim = call.args[1]
+            lost = (low.diff(dim=dim) == 0) & (wide.diff(dim=dim) != 0)
+            entry["absorbed"] += int(lost.sum())
+            entry["addends"] += lost.numel()
+
+    # ---- updates ----
+
+    @staticmethod
+    def _whole(tensor):
+        size = tensor.untyped_storage().nbytes() // tensor.element_size()
+        return tensor.detach().as_strided((size,), (1,), 0).clone()
+
+    def _before(self, changed, where):
+        """Keeps what updates change. The next forward pass begins the next update."""
+        if where["pass"] == "forward" and torch.is_grad_enabled():
+            for key, known in list(self._updates.items()):
+                self._settle(key, known)
+            self._updates.clear()
+            return
+        for each in changed if where["pass"] != "backward" and not torch.is_grad_enabled() else ():
+            known = self._record(each)
+            if known.before is None:
+                known.before = (self._whole(each), known.numbers.clone())
+            known.writes += 1
+            self._updates[each.untyped_storage()._cdata] = known
+
+    def _settle(self, key, known):
+        name, parameter = self._names.get(key, ("a tensor outside of modules", lambda: None))
+        before, known.before = known.before, None
+        if before is None or known.alive.expired():
+            return
+        now = parameter()
+        now = known.after if now is None else self._whole(now)
+        if now is None or now.numel() != before[0].numel():
+            return
+        moved = known.numbers != before[1]
+        entry = self._moves.setdefault(name, {"updates": 0, "writes": 0, "of": 0, "lost": 0, "fp32_moves_by": 0.0})
+        entry["updates"] += 1
+        entry["writes"] = known.writes
+        entry["of"] += int(moved.sum())
+        entry["lost"] += int((moved & (now == before[0])).sum())
+        if bool(moved.any()):
+            entry["fp32_moves_by"] = max(entry["fp32_moves_by"], float((known.numbers - before[1]).abs().max()))
+
+    def updates(self):
+        """By name: how many numbers fp32 moved, and how many of them stood still in low precision."""
+        with self.quiet():
+            for key, known in list(self._updates.items()):
+                self._settle(key, known)
+        self._updates.clear()
+        return dict(self._moves)
+
+    def report(self):
+        return Against(self)
+
+
+class _Call:
+    """An operation: operands in low precision and in fp32, whether they were finite, their largest error."""
+
+    def __init__(self, name, where, args, wide, operands, finite, kept):
+        self.name, self.where, self.args, self.wide = name, where, args, wide
+        self.operands, self.finite, self.kept = operands, finite, kept
+        self.error = max((known.error for _, known in operands), default=0.0)
+
+    def constants(self):
+        """The numbers among its arguments."""
+        for x in self.args:
+            if isinstance(x, torch.Tensor) and x.dim() == 0 and x.dtype is torch.float64:
+                x = x.item()
+            if isinstance(x, (int, float)) and not isinstance(x, bool) and x and x - x == 0:
+                yield float(x)
+
+
+class Against:
+    """What an fp32 run beside the emulated one shows.
+
+    operations     dictionaries in the order of computation: module, pass, operation, line, calls, results; error (the
+                   largest, relative to fp32 in the Euclidean norm) and before (that of its operands); subnormal
+                   (numbers of fp32 below the format's normal ones) and underflows (of these, those that are 0), zeroed
+                   (norms, means, quotients that are 0 though fp32 has a number that the format holds), absorbed of
+                   addends, saturated (FP8), merged (positions or rows), constant (one that the format does not hold)
+    first_error    the first whose error exceeds bound though its operands' does not
+    first_not_finite, first_not_finite_in_fp32   where low precision alone, or fp32 too, leaves the finite numbers
+    updates        by parameter, buffer or average: of (numbers that fp32 moved), lost (of these, unmoved here)
+    not_followed   operations that fp32 could not repeat, with the reason
+    """
+
+    def __init__(self, shadow):
+        self.bound = shadow.bound
+        self.operations = [dict(each) for each in shadow.entries.values()]
+        self.first_error = shadow.first_error
+        self.first_not_finite = shadow.first
+        self.first_not_finite_in_fp32 = shadow.first_fp32
+        self.updates = shadow.updates()
+        self.not_followed = dict(shadow.not_followed)
+
+    def to_json(self):
+        return json.dumps(vars(self), default=str)
+
+    def findings(self):
+        """(kind, place, sentence) of what is wrong without an infinity, the gravest first."""
+        found = []
+        for each in self.operations:
+            place = place_of(each)
+            if each["zeroed"]:
+                found.append(("became zero", each, f"{each['zeroed']} of {each['results']} results of {place} are 0; in fp32 "
+                                                   "they are numbers that the format holds"))
+            if each["merged"]:
+                found.append(("positions merged", each, f"{each['merged']} neighbours among the results of {place} are equal "
+                                                        "and differ in fp32"))
+            if each["saturated"]:
+                found.append(("saturation", each, f"{each['saturated']} of {each['results']} results of {place} saturate"))
+            if each["absorbed"] * 100 > each["addends"] and each["operation"] == "cumsum":
+                found.append(("swamped sum", each, f"{each['absorbed']} of {each['addends']} addends of {place} change "
+                                                   f"nothing; relative error {each['error']:.2g}"))
+        for name, each in self.updates.items():
+            if each["lost"] * 2 > each["of"] > 0:
+                kind = "average stands still" if name.startswith("a tensor") else "updates lost"
+                found.append((kind, {"module": name, "operation": "update"},
+                              f"{each['lost']} of {each['of']} numbers of {name} stand still; fp32 moves them by up to "
+                              f"{each['fp32_moves_by']:.2g}"))
+        if self.first_error is not None:
+            each = self.first_error
+            found.append(("error", each, f"the relative error rises from {each['before']:.2g} to {each['error']:.2g} at "
+                                         f"{place_of(each)}"))
+        return found
+
+    def __repr__(self):
+        worst = sorted(self.operations, key=lambda each: -each["error"])[:8]
+        lines = [f"against fp32: {len(self.operations)} operations; the largest relative errors (before: of operands):"]
+        lines += [f"  {each['error']:>9.2g}  before {each['before']:<9.2g} {place_of(each)}" for each in worst]
+        for title, first in (("not finite in fp32, too", self.first_not_finite_in_fp32),
+                             ("not finite in low precision alone", self.first_not_finite)):
+            if first:
+                lines.append(f"  {title}: {place_of(first)}")
+        lines += [f"  {kind}: {sentence}" for kind, _, sentence in self.findings()]
+        if self.not_followed:
+            lines.append(f"  taken from low precision: {', '.join(self.not_followed)}")
+        return "\n".join(lines)
+
+
+def place_of(where):
+    """"mul of norm, forward, model.py:12"."""
+    parts = [f"{where['operation']} of {where['module']}" if where.get("module") else where["operation"],
+             where.get("pass", ""), where.get("line", "")]
+    return ", ".join(part for part in parts if part)
+
+
+class ShadowedEmulation(Emulation):
+    """An emulation with an fp32 run beside it; its report has what that shows as `against`."""
+
+    def __init__(self, *options, bound=0.05):
+        super().__init__(*options)
+        self.shadow = Shadow(self, bound)
+
+    def __enter__(self):
+        run = super().__enter__()
+        self.shadow.__enter__()
+        return run
+
+    def __exit__(self, *error):
+        self.shadow.__exit__(*error)
+        return super().__exit__(*error)
+
+    def report(self):
+        report = super().report()
+        report.against = self.shadow.report()
+        return report
