@@ -64,6 +64,7 @@ class Emulation(TorchDispatchMode):
         self._undo = []
         self._kinds = {}
         self._handlers = {**_torch_products.HANDLERS, **_convolutions.HANDLERS}
+        self.observers = []  # called with (func, name, where, args, kwargs, result) when an operation's result is known
 
     # ---- entering and leaving ----
 
@@ -217,7 +218,14 @@ class Emulation(TorchDispatchMode):
         known = self._kinds.get(func)
         if known is None:
             known = self._kinds[func] = self._classify(func)
-        kind, name, in_place = known
+        result = self._compute(func, *known, args, kwargs)
+        if self.observers:
+            where = self.where(known[1], self.module())
+            for each in self.observers:
+                each(func, known[1], where, args, kwargs, result)
+        return result
+
+    def _compute(self, func, kind, name, in_place, args, kwargs):
         if kind in ("move", "view"):
             return self._move(func, kind, in_place, args, kwargs)
         # The closure that step() was given runs with gradients, the optimizer's own operations without.
