@@ -19,8 +19,8 @@ from ._ops import MOVES, plain_name
 FORMATS = {"fp16": torch.float16, "bf16": torch.bfloat16}
 WIDE = {torch.float32: torch.float32, torch.float64: torch.float64}
 UNFILLED = frozenset("empty empty_like empty_strided new_empty new_empty_strided resize set detach".split())
-NORMS = frozenset("""_foreach_norm div exp linalg_vector_norm mean native_group_norm native_layer_norm norm pow reciprocal
-rms_norm rsqrt sqrt std sum var""".split())
+QUOTIENTS = frozenset("div exp reciprocal rsqrt".split())
+NORMS = frozenset("_foreach_norm linalg_vector_norm mean native_group_norm native_layer_norm norm rms_norm std sum var".split())
 ADDS = frozenset(["add", "sub"])
 PRODUCTS = frozenset(["mm", "addmm", "bmm", "baddbmm", "convolution", "linear"])
 
@@ -314,11 +314,10 @@ class Shadow(TorchDispatchMode):
         tiny = wide.abs() < info.smallest_normal
         entry["underflows"] += int((zero & tiny).sum())
         entry["subnormal"] += int((tiny & (wide != 0)).sum())
-        if call.name in NORMS:
-            entry["zeroed"] += int((zero & ~tiny).sum())
+        entry["zeroed"] += self._zeroed(call, low, wide, zero & ~tiny)
         if low.element_size() == 1:
             entry["saturated"] += int(((low.float().abs() == info.max) & (wide.abs() > 1.0625 * info.max)).sum())
-        if call.name in PRODUCTS and self.run.recipe["quantised"]:
+        if call.name in PRODUCTS and (self.run.recipe or {}).get("quantised"):
             entry["saturated"] += self._saturated(call)
         for constant in call.constants():
             outside = abs(constant) > info.max or abs(constant) < info.smallest_normal * info.eps / 2
@@ -328,6 +327,17 @@ class Shadow(TorchDispatchMode):
             entry["merged"] = _merged(low, wide, info.eps)
         self._count_absorbed(call, low, wide, entry)
 
+    @staticmethod
+    def _zeroed(call, low, wide, zero):
+        """Of results that are 0 here alone: quotients of what is not 0, and norms and means that fp32 finds to be no less
+        than a hundredth of what they are of."""
+        first, exact = call.args[0] if call.args else None, call.wide[0] if call.wide else None
+        if not isinstance(first, torch.Tensor) or not bool(zero.any()):
+            return 0
+        if call.name in QUOTIENTS:
+            return int((zero & (first != 0)).sum()) if first.shape == low.shape else 0
+        return int((zero & (wide.abs() > 0.01 * exact.abs().max())).sum()) if call.name in NORMS else 0
+
     def _saturated(self, call):
         """How many numbers of operands exceed what their delayed scales, from earlier uses, leave room for."""
         before, self._scales = self._scales, self.run.products.delayed_scales()
@@ -336,7 +346,7 @@ class Shadow(TorchDispatchMode):
             largest = (57344 if place.endswith(", dy") else 448) / factor
             if before.get(place) != (magnitude, factor) and magnitude > 1.0625 * largest:
                 count += sum(int((x.abs() > 1.0625 * largest).sum()) for x, _ in call.operands
-                             if float(x.abs().max()) == magnitude)
+                             if abs(float(x.abs().max()) - magnitude) < magnitude / 64)
         return count
 
     @staticmethod

@@ -13,6 +13,7 @@ class Report:
     modules: dict[str, dict[str, Any]]
     first_not_finite: dict[str, Any] | None
     not_emulated: dict[str, int]
+    against: Against | None
     @property
     def products(self) -> int: ...
     @property
@@ -20,15 +21,29 @@ class Report:
     @property
     def underflows(self) -> int: ...
 
+class Against:
+    bound: float
+    operations: list[dict[str, Any]]
+    first_error: dict[str, Any] | None
+    first_not_finite: dict[str, Any] | None
+    first_not_finite_in_fp32: dict[str, Any] | None
+    updates: dict[str, dict[str, Any]]
+    not_followed: dict[str, str]
+    def findings(self) -> list[tuple[str, dict[str, Any], str]]: ...
+    def to_json(self) -> str: ...
+
 class Emulation(ContextManager["Emulation"]):
     def report(self) -> Report: ...
 
 def recipes() -> dict[str, str]: ...
 def emulate(unit: str | Unit = ..., recipe: str = ..., *, order: Order | Mapping[str, int] | None = ...,
-            fp32: Sequence[str] = ..., strict: bool = ..., seed: int = ...) -> Emulation: ...
+            fp32: Sequence[str] = ..., strict: bool = ..., seed: int = ..., against: str | None = ...,
+            bound: float = ...) -> Emulation: ...
 def paused() -> ContextManager[None]: ...
 
 class GradScaler:
+    skipped: int
+    remark: str | None
     def __init__(self, dialect: str = ..., *, init_scale: float = ..., growth_factor: float = ...,
                  backoff_factor: float = ..., growth_interval: int = ...) -> None: ...
     def scale(self, loss: Any) -> Any: ...
@@ -53,3 +68,52 @@ class Comparison:
 
 def compare(train: Callable[[Emulation], Iterable[float]], recipes: Sequence[str], *, unit: str | Unit = ...,
             seed: int = ..., strict: bool = ..., **options: Any) -> Comparison: ...
+
+class Search:
+    fp32: list[str] | None
+    scales: tuple[float, float] | None
+    recipe: str | None
+    verdict: str
+    trials: list[Any]
+    complete: bool
+    def to_json(self) -> str: ...
+
+def search(step: Callable[..., Any], unit: str | Unit = ..., recipe: str | None = ..., *, model: Any = ...,
+           optimizer: torch.optim.Optimizer | None = ..., scaler: Any = ..., bound: float = ...,
+           recipes: Sequence[str] = ..., trials: int = ..., progress: bool = ..., **options: Any) -> Search: ...
+
+class Diagnosis:
+    kind: str
+    cause: str
+    evidence: list[str]
+    remedy: str
+    works: bool | None
+    tried: list[tuple[str, bool]]
+    against: Against | None
+    def to_json(self) -> str: ...
+
+def diagnose(step: Callable[..., Any], unit: str | Unit = ..., recipe: str | None = ..., *, model: Any = ...,
+             optimizer: torch.optim.Optimizer | None = ..., scaler: Any = ..., bound: float = ..., trials: int = ...,
+             progress: bool = ..., fp32: Sequence[str] = ..., **options: Any) -> Diagnosis: ...
+
+class Recorder:
+    written: list[str]
+    steps: int
+    def __call__(self, loss: torch.Tensor | None = ..., always: bool = ..., **kept: Any) -> bool: ...
+    def close(self) -> None: ...
+
+def record(model: torch.nn.Module, folder: str | os.PathLike[str], *, optimizer: torch.optim.Optimizer | None = ...,
+           scaler: Any = ...) -> Recorder: ...
+
+class Replay:
+    recipe: str | None
+    args: Any
+    kwargs: Any
+    kept: Any
+    scale: float
+    versions: dict[str, Any]
+    recorded_loss: float | None
+    def __call__(self, run: Any = ...) -> Any: ...
+
+def replay(folder: str | os.PathLike[str], model: torch.nn.Module, loss: Callable[[Any, Any], Any] = ..., *,
+           optimizer: torch.optim.Optimizer | None = ...) -> Replay: ...
