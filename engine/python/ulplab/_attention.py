@@ -1,42 +1,49 @@
 """Self-attention in the layout and order of the trainer's (engine/layers/attention.hpp): examples, then places."""
 
+import inspect
 import math
 
 import torch
 from torch.nn import functional
 
-
-def _fits(self, query, key, value, padding, mask):
-    plain = self.batch_first and self._qkv_same_embed_dim and self.bias_k is None and not self.add_zero_attn
-    return (plain and query is key and key is value and query.dim() == 3 and padding is None
-            and self.in_proj_bias is not None and (self.dropout == 0 or not self.training)
-            and (mask is None or mask.dim() == 2))
+_parameters = inspect.signature(functional.multi_head_attention_forward)
 
 
-def forward_of(original):
-    """torch.nn.MultiheadAttention.forward: of a sequence to itself as here, else as PyTorch has it."""
+def _fits(a):
+    """Whether a call is of a sequence of examples to itself, without what the trainer has not."""
+    mask = a["attn_mask"]
+    return (a["query"] is a["key"] and a["key"] is a["value"] and a["query"].dim() == 3 and not a["add_zero_attn"]
+            and a["key_padding_mask"] is None and all(a[name] is None for name in ("bias_k", "bias_v", "static_k", "static_v"))
+            and a["in_proj_bias"] is not None and not a["use_separate_proj_weight"]
+            and (a["dropout_p"] == 0 or not a["training"]) and (mask is None or mask.dim() == 2))
 
-    def forward(self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None,
-                average_attn_weights=True, **others):
-        if others or not _fits(self, query, key, value, key_padding_mask, attn_mask):
-            return original(self, query, key, value, key_padding_mask, need_weights, attn_mask, average_attn_weights,
-                            **others)
-        batch, time, width = query.shape
-        heads, each = self.num_heads, width // self.num_heads
 
-        def split(x):
-            return x.reshape(batch, time, heads, each).transpose(1, 2).reshape(batch * heads, time, each)
+def attention(run, original, *args, **kwargs):
+    """torch.nn.functional.multi_head_attention_forward: of a sequence to itself as here, else as PyTorch has it."""
+    bound = _parameters.bind(*args, **kwargs)
+    bound.apply_defaults()
+    a = bound.arguments
+    if not _fits(a):
+        y, weights = original(**{**a, "need_weights": True})  # else by a kernel that hides its products
+        return y, weights if a["need_weights"] else None
+    time, batch, width = a["query"].shape  # PyTorch's order of extents here
+    heads, each = a["num_heads"], width // a["num_heads"]
 
-        q, k, v = (split(x) for x in functional.linear(query, self.in_proj_weight, self.in_proj_bias).split(width, -1))
-        scores = torch.bmm(q * (1 / math.sqrt(each)), k.transpose(1, 2))
-        if attn_mask is not None:
-            scores = (scores.masked_fill(attn_mask, -math.inf) if attn_mask.dtype is torch.bool else scores + attn_mask)
-        weights = torch.softmax(scores, -1)
-        mixed = torch.bmm(weights, v).reshape(batch, heads, time, each).transpose(1, 2).reshape(batch, time, width)
-        y = functional.linear(mixed, self.out_proj.weight, self.out_proj.bias)
-        if not need_weights:
-            return y, None
-        weights = weights.reshape(batch, heads, time, time)
-        return y, weights.mean(1) if average_attn_weights else weights
+    def split(x):
+        return x.reshape(batch, time, heads, each).transpose(1, 2).reshape(batch * heads, time, each)
 
-    return forward
+    def linear(x, weight, bias):
+        return functional.linear(x.reshape(-1, width), weight, bias).reshape(batch, time, -1)
+
+    x = a["query"].transpose(0, 1)
+    q, k, v = (split(x) for x in linear(x, a["in_proj_weight"], a["in_proj_bias"]).split(width, -1))
+    scores = torch.bmm(q * (1 / math.sqrt(each)), k.transpose(1, 2))
+    if (mask := a["attn_mask"]) is not None:
+        scores = scores.masked_fill(mask, -math.inf) if mask.dtype is torch.bool else scores + mask
+    weights = torch.softmax(scores, -1)
+    mixed = torch.bmm(weights, v).reshape(batch, heads, time, each).transpose(1, 2).reshape(batch, time, width)
+    y = linear(mixed, a["out_proj_weight"], a["out_proj_bias"]).transpose(0, 1)
+    if not a["need_weights"]:
+        return y, None
+    weights = weights.reshape(batch, heads, time, time)
+    return y, weights.mean(1) if a["average_attn_weights"] else weights

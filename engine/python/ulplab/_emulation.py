@@ -4,14 +4,15 @@ import contextlib
 from collections import Counter
 
 import torch
+import torch.nn.attention
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from . import _convolutions, _core, _engine_operations, _torch_products
-from ._attention import forward_of
+from . import _convolutions, _core, _engine_operations, _private, _torch_products
+from ._functions import Functions
 from ._ops import MOVES, REDUCTIONS, ROUNDED, names_of, plain_name
 from ._optimizer_steps import OptimizerSteps
 from ._parameter_kinds import ParameterKinds
-from ._passes import PASSES, Passes, WatchedEngine
+from ._passes import PASSES, Passes
 from ._products import _order
 from ._report import Report
 from ._rounding import Rounding
@@ -61,7 +62,7 @@ class Emulation(TorchDispatchMode):
         self._names = {}
         self._stack = []
         self._paused = 0
-        self._undo = []
+        self._functions = Functions(self)
         self._kinds = {}
         self._handlers = {**_torch_products.HANDLERS, **_convolutions.HANDLERS}
         self.observers = []  # called with (func, name, where, args, kwargs, result) when an operation's result is known
@@ -70,34 +71,29 @@ class Emulation(TorchDispatchMode):
 
     def __enter__(self):
         hooks = torch.nn.modules.module
-        self._undo = [hooks.register_module_forward_pre_hook(self._entered).remove,
-                      hooks.register_module_forward_hook(self._left).remove]
-        variable = torch.autograd.Variable
-        self._patch(variable, "_execution_engine", WatchedEngine(self.passes, variable._execution_engine))
-        for name, replacement in self.optimizers.patches():
-            self._patch(torch.autograd.profiler.record_function, name, replacement)
-        self._patch(torch.nn.functional, "linear", self._linear)
-        attention = torch.nn.MultiheadAttention
-        self._patch(attention, "forward", forward_of(attention.forward))
-        # The fused kernels of attention in evaluation are left aside where somebody overrides functions.
-        self._patch(torch.overrides, "has_torch_function", lambda tensors: True)
-        active.append(self)
-        return super().__enter__()
+        with contextlib.ExitStack() as stack:
+            for remove in (hooks.register_module_forward_pre_hook(self._entered).remove,
+                           hooks.register_module_forward_hook(self._left, always_call=True).remove,
+                           *self.optimizers.hooks()):
+                stack.callback(remove)
+            stack.callback(self.passes.clear)
+            stack.callback(self._stack.clear)
+            # Kernels that hide their products are left aside: those of oneDNN, and fused attention's.
+            stack.enter_context(torch.backends.mkldnn.flags(enabled=False))
+            stack.enter_context(torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH))
+            stack.enter_context(_private.as_on_a_card())
+            stack.enter_context(self._functions)
+            active.append(self)
+            stack.callback(active.remove, self)
+            super().__enter__()
+            self._context = stack.pop_all()
+        return self
 
     def __exit__(self, *error):
         try:
             return super().__exit__(*error)
         finally:
-            active.remove(self)
-            for undo in reversed(self._undo):
-                undo()
-            self.passes.clear()
-            self._stack.clear()
-
-    def _patch(self, owner, name, value):
-        old = owner.__dict__.get(name, getattr(owner, name))
-        setattr(owner, name, value)
-        self._undo.append(lambda: setattr(owner, name, old))
+            self._context.close()
 
     def _entered(self, module, args):
         if not self._stack:
@@ -151,14 +147,6 @@ class Emulation(TorchDispatchMode):
         if self.recipe["compute"] != "fp32":
             _core.round_in_place(tensor.numpy(), self.recipe["compute"], self.recipe["flush"])
         return tensor
-
-    @staticmethod
-    def _linear(x, weight, bias=None):
-        """torch.nn.functional.linear as one product with its bias, whatever the dimensions and strides of x."""
-        if x.dim() <= 2:
-            return torch._C._nn.linear(x, weight, bias)
-        rows = x.reshape(-1, x.shape[-1])
-        return torch._C._nn.linear(rows, weight, bias).reshape(*x.shape[:-1], weight.shape[0])
 
     @staticmethod
     def mark(result):

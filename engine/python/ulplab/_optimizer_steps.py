@@ -1,8 +1,7 @@
 """Optimizers as a recipe has them: the format of their steps, and of what they keep from one to the next."""
 
-import sys
-
 import torch
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from . import _core
 from ._numbers import round
@@ -35,24 +34,19 @@ class OptimizerSteps:
         self._update = _update_of(self._kept[""])  # of the step that is computed
         self._lost = {}  # by the parameter's id, in a step: what Kahan's sums have lost
 
-    def patches(self):
-        """(name, replacement) for torch.autograd.profiler.record_function, with which PyTorch marks optimizers."""
-        record = torch.autograd.profiler.record_function
-        enter, leave = record.__enter__, record.__exit__
+    def hooks(self):
+        """Hooks of every optimizer's step, until they are removed: what removes them."""
+        return [register(hook).remove for register, hook in (
+            (register_optimizer_step_pre_hook, self._begin),
+            (register_optimizer_step_post_hook, self._end))]
 
-        def entered(which):
-            if which.name.startswith("Optimizer.step"):
-                self._before_step(sys._getframe(1).f_locals)
-            self.running += which.name.startswith("Optimizer.")
-            return enter(which)
+    def _begin(self, optimizer, args, kwargs):
+        self._before_step(optimizer)
+        self.running += 1
 
-        def left(which, *error):
-            self.running -= which.name.startswith("Optimizer.")
-            if which.name.startswith("Optimizer.step"):
-                self._after_step(sys._getframe(1).f_locals)
-            return leave(which, *error)
-
-        return ("__enter__", entered), ("__exit__", left)
+    def _end(self, optimizer, args, kwargs):
+        self.running -= 1
+        self._after_step(optimizer)
 
     def _rounded(self, tensor):
         if self._update != "fp32" and tensor.dim() > 0 and tensor.dtype is torch.float32:
@@ -114,26 +108,19 @@ class OptimizerSteps:
         lost.copy_(step(step(sums - weights) - wanted))
         return weights.copy_(sums)
 
-    @staticmethod
-    def _optimizer(variables):
-        """The optimizer, which PyTorch's wrapper of step() has as a variable."""
-        return next((x for x in variables.values() if isinstance(x, torch.optim.Optimizer)), None)
+    def _parameters(self, optimizer):
+        groups = optimizer.param_groups if any(self._kept.values()) else []
+        return [p for group in groups for p in group["params"] if p.grad is not None]
 
-    def _parameters(self, variables):
-        optimizer = self._optimizer(variables) if any(self._kept.values()) else None
-        groups = [] if optimizer is None else optimizer.param_groups
-        return optimizer, [p for group in groups for p in group["params"] if p.grad is not None]
-
-    def _before_step(self, variables):
-        optimizer, parameters = self._parameters(variables)
-        for index, parameter in enumerate(parameters):
+    def _before_step(self, optimizer):
+        for index, parameter in enumerate(self._parameters(optimizer)):
             kind = self._kinds.of(parameter)
             if kind:
                 for each in (parameter, parameter.grad, *optimizer.state.get(parameter, {}).values()):
                     if isinstance(each, torch.Tensor):
                         each._ulplab_kind = kind
             self._keep(parameter.grad, "gradient", index, kind)
-        for parameter in () if optimizer is None else (p for group in optimizer.param_groups for p in group["params"]):
+        for parameter in (p for group in optimizer.param_groups for p in group["params"]):
             stored, scaled, rounding = self._kept[self._kinds.of(parameter)].get("weight", ("fp32", False, ""))
             if stored == "fp32" or parameter.dtype is not torch.float32 or parameter.dim() == 0:
                 continue
@@ -145,9 +132,8 @@ class OptimizerSteps:
                 known = optimizer.state.get(parameter, {}).get("compensation")
                 self._lost[id(parameter)] = torch.zeros_like(parameter).detach() if known is None else known
 
-    def _after_step(self, variables):
-        optimizer, parameters = self._parameters(variables)
-        for index, parameter in enumerate(parameters):
+    def _after_step(self, optimizer):
+        for index, parameter in enumerate(self._parameters(optimizer)):
             kind = self._kinds.of(parameter)
             self._keep(parameter.detach(), "weight", index, kind)
             if id(parameter) in self._lost:

@@ -27,7 +27,7 @@ class ParameterKinds:
 
     def _add_weight(self, weight):
         self._known[id(weight)] = ("linear_weight", weight)
-        self._weights[weight.storage().data_ptr()] = weight
+        self._weights[weight.untyped_storage().data_ptr()] = weight
 
     def of(self, parameter):
         return self._known.get(id(parameter), ("",))[0]
@@ -36,7 +36,7 @@ class ParameterKinds:
         """The operand of a product as the model sees it: a linear layer's weight, or a view of all of it, as it is kept."""
         if "value" not in self._kept:
             return tensor
-        weight = self._weights.get(tensor.storage().data_ptr())
+        weight = self._weights.get(tensor.untyped_storage().data_ptr())
         if weight is None or tensor.numel() != weight.numel():
             return tensor
         known = self._values.get(id(weight))

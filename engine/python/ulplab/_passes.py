@@ -1,5 +1,6 @@
 """To which module and pass a matrix product belongs, and which of its operands is a gradient."""
 
+import contextlib
 from collections import OrderedDict
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ MOST_KEPT = 4096  # operands of forward products that are remembered until their
 
 
 def _place(tensor):
-    return tensor.storage().data_ptr()
+    return tensor.untyped_storage().data_ptr()
 
 
 class Purpose(NamedTuple):
@@ -34,6 +35,26 @@ class Passes:
         self._sources = OrderedDict()
         self._latest = None  # (place, source, result's storage) of the latest result that has no backward pass
         self._gradients = {}
+
+    @contextlib.contextmanager
+    def of_autograd(self):
+        """Autograd runs inside."""
+        self.backward += 1
+        try:
+            yield
+        finally:
+            self.backward -= 1
+            if self.backward == 0:
+                self.clear()
+
+    @contextlib.contextmanager
+    def computed_again(self):
+        """A checkpoint's forward pass runs inside, in the middle of a backward one."""
+        before, self.backward = self.backward, 0
+        try:
+            yield
+        finally:
+            self.backward = before
 
     def clear(self):
         self._kept.clear()
@@ -59,7 +80,7 @@ class Passes:
     def remember(self, tensor, module, layer, side):
         if self.backward or not torch.is_grad_enabled():
             return
-        self._kept.setdefault(_place(tensor), []).append((module, layer, side, tensor.storage()))
+        self._kept.setdefault(_place(tensor), []).append((module, layer, side, tensor.untyped_storage()))
         if len(self._kept) > MOST_KEPT:
             self._kept.popitem(last=False)
 
@@ -68,9 +89,9 @@ class Passes:
         if self.backward:
             return
         if not torch.is_grad_enabled():
-            self._latest = (_place(result), source, result.storage())
+            self._latest = (_place(result), source, result.untyped_storage())
             return
-        self._sources[_place(result)] = (source, result.storage())
+        self._sources[_place(result)] = (source, result.untyped_storage())
         if len(self._sources) > MOST_KEPT:
             self._sources.popitem(last=False)
 
@@ -82,7 +103,7 @@ class Passes:
 
     def keep_gradient(self, of_result, of_source):
         """The gradient of a result, and that of its source, computed at once."""
-        self._gradients[_place(of_result)] = (of_source, of_result._version, of_result.storage())
+        self._gradients[_place(of_result)] = (of_source, of_result._version, of_result.untyped_storage())
 
     def gradient_behind(self, of_result):
         """The gradient of the source, where it was computed with that of the result, unchanged since; else None."""
@@ -114,23 +135,3 @@ class Passes:
         if len(records) > 1 and side == SIDE_A:
             records.insert(0, records.pop())
         return Purpose(module, layer, WGRAD if side == SIDE_A else DGRAD, gradient)
-
-
-class WatchedEngine:
-    """Autograd's engine, which tells the passes when it runs."""
-
-    def __init__(self, passes, engine):
-        self._passes = passes
-        self._engine = engine
-
-    def run_backward(self, *args, **kwargs):
-        self._passes.backward += 1
-        try:
-            return self._engine.run_backward(*args, **kwargs)
-        finally:
-            self._passes.backward -= 1
-            if self._passes.backward == 0:
-                self._passes.clear()
-
-    def __getattr__(self, name):
-        return getattr(self._engine, name)

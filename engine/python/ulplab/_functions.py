@@ -1,0 +1,39 @@
+"""What emulation does above autograd: PyTorch's functions as the user's code calls them."""
+
+import torch
+from torch.nn import functional
+from torch.overrides import TorchFunctionMode
+
+from ._attention import attention
+
+
+class Functions(TorchFunctionMode):
+    """Sees the calls of an emulation's block. ``run`` is the emulation."""
+
+    def __init__(self, run):
+        super().__init__()
+        self._run = run
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if self._run._paused:
+            return func(*args, **kwargs)
+        handler = HANDLERS.get(func)
+        return func(*args, **kwargs) if handler is None else handler(self._run, func, *args, **kwargs)
+
+
+def _linear(run, func, x, weight, bias=None):
+    """One product with its bias, whatever the dimensions and strides of x."""
+    if x.dim() <= 2:
+        return func(x, weight, bias)
+    rows = x.reshape(-1, x.shape[-1])
+    return func(rows, weight, bias).reshape(*x.shape[:-1], weight.shape[0])
+
+
+def _backward(run, func, *args, **kwargs):
+    with run.passes.of_autograd():
+        return func(*args, **kwargs)
+
+
+HANDLERS = {functional.linear: _linear, functional.multi_head_attention_forward: attention,
+            **{func: _backward for func in (torch.Tensor.backward, torch.autograd.backward, torch.autograd.grad)}}

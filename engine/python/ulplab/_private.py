@@ -1,0 +1,41 @@
+"""The only names of PyTorch's that are no documented interface and that emulation uses; a test fails when one is gone.
+
+``torch.amp`` asks the first two whether there is a card, before it opens a region or scales a loss.
+"""
+
+import contextlib
+import importlib
+
+#: (module, name) and what for.
+NAMES = {
+    ("torch.cuda.amp.common", "amp_definitely_not_available"): "torch.autocast('cuda') and GradScaler act without a card",
+    ("torch.cuda", "is_bf16_supported"): "torch.autocast('cuda', torch.bfloat16) acts without a card",
+    ("torch.utils._python_dispatch", "TorchDispatchMode"): "sees every operation below autograd",
+}
+
+OLDEST, NEWEST = (2, 8), (2, 13)  # what the tests run with
+
+
+def check_version(version):
+    """ImportError for a PyTorch that is too old; a newer one than was tried is taken."""
+    found = tuple(int(part) for part in version.split(".")[:2])
+    if found < OLDEST:
+        raise ImportError(f"ulplab.torch needs PyTorch {OLDEST[0]}.{OLDEST[1]} or later (tested up to "
+                          f"{NEWEST[0]}.{NEWEST[1]}), and this is {version}: pip install --upgrade torch")
+
+
+@contextlib.contextmanager
+def as_on_a_card():
+    """torch.amp's regions and scalers for CUDA act inside, though there is no CUDA."""
+    answers = {"amp_definitely_not_available": lambda: False, "is_bf16_supported": lambda *_, **__: True}
+    undo = []
+    try:
+        for module, name in NAMES:
+            if name in answers:
+                owner = importlib.import_module(module)
+                undo.append((owner, name, getattr(owner, name)))
+                setattr(owner, name, answers[name])
+        yield
+    finally:
+        for owner, name, old in reversed(undo):
+            setattr(owner, name, old)
