@@ -12,9 +12,8 @@ import numpy
 import torch
 from torch.utils._pytree import tree_leaves
 
-from . import _core
 from ._backends import backend_of
-from ._shadow import ShadowedEmulation, place_of, relative_error
+from ._shadow import place_of, relative_error
 
 #: Recipes in the order of what they cost: bits of products, then of what is kept.
 RECIPES = ("nvfp4", "mxfp8", "te_current", "fp8", "fp16", "pure_bf16", "bf16_sr", "bf16", "mixed_fp16", "tf32", "fp32")
@@ -117,7 +116,7 @@ class Trials:
                                                                                       p.POSITIONAL_OR_KEYWORD)]
         self._step = step if takes else lambda run: step()
         backend = backend_of(unit)
-        self.backend = backend if backend in ("soft:ieee", "eigen") else f"with_ieee({backend})"
+        self.unit = backend if backend in ("soft:ieee", "eigen") else f"with_ieee({backend})"
         self.state = State(model, optimizer, scaler)
         self.bound, self.limit, self.progress, self.options = bound, limit, progress, options
         self.done = {}
@@ -140,21 +139,28 @@ class Trials:
 
     def _run(self, trial, changes):
         global forced_scale, scaler_used
+        from .torch import emulate  # which imports this module
+
         self.state.restore()
-        options = dict({"order": None, "strict": False, "seed": 0}, **self.options)
         try:
-            run = ShadowedEmulation(self.backend, trial.recipe, options["order"], trial.fp32, options["strict"],
-                                    options["seed"], bound=self.bound)
+            run = emulate(self.unit, trial.recipe, fp32=trial.fp32, against="fp32", bound=self.bound,
+                          **{"strict": False, **self.options})
         except (ValueError, NotImplementedError) as error:
             trial.failed = str(error)
             return
-        plain = torch.autograd.backward
+        backward, scaled = torch.autograd.backward, torch.amp.GradScaler.scale
+
+        def scale_of_torch(scaler, loss):
+            global scaler_used
+            scaler_used = scaler_used or scaler.is_enabled()
+            if trial.scale is not None and scaler.is_enabled():
+                scaled(scaler, torch.zeros(()))
+                scaler.update(trial.scale)
+            return scaled(scaler, loss)
+
         forced_scale, scaler_used = trial.scale, False
-
-        def backward(tensors, grad_tensors=None, *args, **kwargs):
-            self._backward(trial, run, plain, tensors, grad_tensors, args, kwargs)
-
-        torch.autograd.backward = backward
+        torch.autograd.backward = lambda *args, **kwargs: self._backward(trial, run, backward, *args, **kwargs)
+        torch.amp.GradScaler.scale = scale_of_torch
         try:
             with run, changes or contextlib.nullcontext():
                 result = self._step(run)
@@ -165,14 +171,14 @@ class Trials:
         except (RuntimeError, ValueError, NotImplementedError, ArithmeticError) as error:
             trial.failed = f"{type(error).__name__}: {str(error).splitlines()[0]}"
         finally:
-            torch.autograd.backward = plain
+            torch.autograd.backward, torch.amp.GradScaler.scale = backward, scaled
             forced_scale = None
         trial.report = run.report()
         trial.against = trial.report.against
         trial.first = trial.against.first_not_finite
         self.state.restore()
 
-    def _backward(self, trial, run, plain, tensors, grad_tensors, args, kwargs):
+    def _backward(self, trial, run, plain, tensors, grad_tensors=None, *args, **kwargs):
         """A backward pass with the trial's loss scale, unscaled at its end, as by a scaler."""
         roots = [tensors] if isinstance(tensors, torch.Tensor) else list(tensors)
         leaves = _leaves(roots)

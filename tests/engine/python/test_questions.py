@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import warnings
 
 import pytest
@@ -82,6 +83,25 @@ def test_search_finds_the_range_of_loss_scales():
     found = lab.search(step_of(model, lambda m: (m(x) - 1).square().mean() * 1e-3), model=model, recipes=(), progress=False)
     assert found.fp32 == [] and 2 <= found.scales[0] <= 16 and found.scales[1] == 2**24
     assert found.trials[0].reason.startswith("gradients are out of bound")
+
+
+def test_a_scaler_in_the_step_takes_the_scale_of_the_trial():
+    model, x = nn.Linear(8, 8), torch.randn(64, 8)
+    for scaler in (torch.amp.GradScaler("cpu", init_scale=2.0**20), lab.GradScaler("pytorch", init_scale=2.0**20)):
+        optimizer, seen = torch.optim.SGD(model.parameters(), 0.1, foreach=False), []
+
+        def step(run):
+            optimizer.zero_grad()
+            loss = (model(x) - 1).square().mean() * 1e3
+            scaler.scale(loss).backward()
+            seen.append(scaler.get_scale())
+            scaler.step(optimizer)
+            scaler.update()
+            return loss
+
+        found = lab.search(step, model=model, optimizer=optimizer, scaler=scaler, recipes=(), progress=False)
+        assert found.fp32 == [] and found.scales[0] == 1 and 2**4 <= found.scales[1] <= 2**16
+        assert seen[:2] == [2.0**20, 2.0**8] and scaler.get_scale() == 2.0**20
 
 
 def test_a_step_may_build_everything_anew_and_return_a_number(capsys):
@@ -193,6 +213,13 @@ def test_the_place_of_an_overflow_has_module_line_and_magnitudes():
     assert first["line"].startswith("test_questions.py:") and first["fp32"] > 65504 and "up to" in first["operands"][0]
 
 
+def test_the_page_prints_what_the_program_prints(capsys):
+    page = (pathlib.Path(__file__).parents[3] / "docs" / "python.md").read_text()
+    code, printed = page.split("### Why a step fails")[1].split("```python\n")[1].split("```\n\nprints\n\n```text\n")
+    exec(compile(code, "step.py", "exec"), {"__name__": "step"})
+    assert capsys.readouterr().out == printed.split("```")[0]
+
+
 # ---- the run beside ----
 
 def test_companions_are_what_plain_fp32_gives():
@@ -268,7 +295,7 @@ def test_a_recorded_step_is_the_same_here(tmp_path):
     replayed = lab.replay(tmp_path / "dump", other, lambda out, kept: F.cross_entropy(out, kept["labels"]),
                           optimizer=torch.optim.Adam(other.parameters()))
     for _ in range(2):
-        assert float(replayed()) == float(loss) == replayed.recorded_loss
+        assert replayed().item() == loss.item() == replayed.recorded_loss
     assert all(torch.allclose(p.grad, g, rtol=1e-6) for p, g in zip(other.parameters(), gradients))
     assert all(torch.equal(a, b) for a, b in zip(model.parameters(), other.parameters()))
     assert replayed.recipe == "fp32" and lab.diagnose(replayed, "ieee").kind == "none"
