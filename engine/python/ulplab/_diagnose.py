@@ -1,14 +1,14 @@
 """Why a user's own step goes wrong in low precision, and a remedy that was tried on it."""
 
-import json
 import math
+from typing import NamedTuple
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ._ops import plain_name
 from ._search import TooManyTrials, Trials, needed, options_of, power_text
-from ._shadow import place_of, user_line
+from ._shadow import Answer, place_of, user_line
 
 TINY_EPS = 2.0**-13
 QUOTIENTS = ("div", "reciprocal", "rsqrt", "addcdiv", "log", "pow", "_foreach_div", "_foreach_addcdiv")
@@ -61,7 +61,7 @@ def zero_change(text, eps):
     return Changes(text, change)
 
 
-class Diagnosis:
+class Diagnosis(Answer):
     """kind      "overflow forward", "overflow backward", "underflow of gradients", "overflow in the optimizer", "overflow in
               the norm of gradients", "overflow of a sum", "eps", "constant", "not finite in fp32", "updates lost",
               "average stands still", "became zero", "positions merged", "swamped sum", "saturation", "error", "none"
@@ -76,9 +76,6 @@ class Diagnosis:
         self.kind, self.cause, self.evidence = "none", "the step is finite and within the bound of fp32", []
         self.remedy, self.works, self.tried, self.against = "nothing is needed", None, [], against
 
-    def to_json(self):
-        return json.dumps({**vars(self), "against": self.against and vars(self.against)}, default=str)
-
     def __repr__(self):
         verdict = {True: "tried: works", False: "tried: does not suffice", None: "not tried"}
         lines = [f"cause     {self.cause}"] + [f"evidence  {each}" for each in self.evidence]
@@ -87,11 +84,13 @@ class Diagnosis:
         return "\n".join([*lines, f"remedy    {self.remedy}" + (f" ({verdict[self.works]})" if self.kind != "none" else "")])
 
 
-class _Cause:
-    """A kind with its remedies: (text, function that returns whether it works, perhaps with a better text)."""
+class _Cause(NamedTuple):
+    """A kind with its remedies: (text, function that returns whether it works, perhaps as a better text)."""
 
-    def __init__(self, kind, cause, evidence, remedies):
-        self.kind, self.cause, self.evidence, self.remedies = kind, cause, evidence, remedies
+    kind: str
+    cause: str
+    evidence: list
+    remedies: list
 
 
 def diagnose(step, unit="h100", recipe="mixed_fp16", *, model=None, optimizer=None, scaler=None, bound=0.1, trials=60,

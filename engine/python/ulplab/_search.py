@@ -3,7 +3,6 @@
 import contextlib
 import copy
 import inspect
-import json
 import math
 import random
 import sys
@@ -13,7 +12,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from ._backends import backend_of
-from ._shadow import place_of, relative_error
+from ._shadow import Answer, place_of, relative_error
 
 #: Recipes in the order of what they cost: bits of products, then of what is kept.
 RECIPES = ("nvfp4", "mxfp8", "te_current", "fp8", "fp16", "pure_bf16", "bf16_sr", "bf16", "mixed_fp16", "tf32", "fp32")
@@ -92,20 +91,16 @@ class Trial:
     def __init__(self, recipe, fp32, scale):
         self.recipe, self.fp32, self.scale = recipe, tuple(fp32), scale
         self.finite, self.error, self.gradient_error, self.lost = True, 0.0, 0.0, 0.0
-        self.reason, self.first, self.report, self.against = "", None, None, None
+        self.reason, self.first, self.against = "", None, None
         self.failed = None  # the sentence of the exception that the step ended with
         self.in_backward = False  # whether gradients alone are wrong
-        self.results, self.gradients, self.leaves = [], [], []  # of results and gradients: here and in fp32
         self.bad_gradient, self.weights_finite, self.finite_in_fp32 = False, True, True
+        self.results, self.gradients, self.leaves = [], [], []  # of results and gradients: here and in fp32
 
     def row(self):
         scale = "own" if self.scale is None else power_text(self.scale)
         return (f"{self.recipe or 'own types':<16} {scale:>6} {self.error:>9.2g} {self.gradient_error:>9.2g}  "
                 f"{self.reason[:80] or 'suffices'}{f', fp32: ' + ', '.join(self.fp32) if self.fp32 else ''}")
-
-    def as_dict(self):
-        return {name: getattr(self, name) for name in ("recipe", "fp32", "scale", "finite", "error", "gradient_error", "lost",
-                                                       "reason")}
 
 
 class Trials:
@@ -173,8 +168,7 @@ class Trials:
         finally:
             torch.autograd.backward, torch.amp.GradScaler.scale = backward, scaled
             forced_scale = None
-        trial.report = run.report()
-        trial.against = trial.report.against
+        trial.against = run.report().against
         trial.first = trial.against.first_not_finite
         self.state.restore()
 
@@ -276,7 +270,7 @@ def minimise(items, suffices):
     return items
 
 
-class Search:
+class Search(Answer):
     """What a step needs.
 
     fp32        the shortest list of modules and operations that must be in fp32; None where none suffices
@@ -289,9 +283,6 @@ class Search:
     def __init__(self):
         self.fp32 = self.scales = self.recipe = None
         self.verdict, self.trials, self.complete = "", [], True
-
-    def to_json(self):
-        return json.dumps({**vars(self), "trials": [each.as_dict() for each in self.trials]})
 
     def __repr__(self):
         lines = [f"{'recipe':<16} {'scale':>6} {'error':>9} {'gradient':>9}"] + [each.row() for each in self.trials]
@@ -375,6 +366,8 @@ def search(step, unit="h100", recipe="mixed_fp16", *, model=None, optimizer=None
         found.complete = False
         found.verdict = f"the limit of {trials} trials was reached; give trials="
     found.trials = list(runs.done.values())
+    for each in found.trials:
+        del each.results, each.gradients, each.leaves, each.against
     return found
 
 

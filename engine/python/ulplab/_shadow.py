@@ -13,6 +13,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
+from ._analysis import _Printed
 from ._emulation import Emulation, paused
 from ._ops import MOVES, plain_name
 
@@ -68,19 +69,19 @@ def _merged(low, wide, unit):
     return int((equal & ((exact[a] - exact[b]).abs().amax(1) > 4 * unit * exact[a].abs().amax(1))).sum())
 
 
+def _whole(tensor):
+    """All numbers of the tensor's storage."""
+    return tensor.detach().as_strided((tensor.untyped_storage().nbytes() // tensor.element_size(),), (1,), 0)
+
+
 class _Companion:
     """The fp32 numbers of a storage; the module that last used it going forward; its error; what it was before it was
-    updated, and how often that was."""
-
-    __slots__ = ("alive", "numbers", "module", "error", "before", "after", "writes")
+    updated."""
 
     def __init__(self, storage, numbers):
-        self.alive = StorageWeakRef(storage)
-        self.numbers = numbers
-        self.module = ""
-        self.error = 0.0
+        self.alive, self.numbers = StorageWeakRef(storage), numbers
+        self.module, self.error = "", 0.0
         self.before = self.after = None
-        self.writes = 0
 
 
 class Shadow(TorchDispatchMode):
@@ -100,7 +101,7 @@ class Shadow(TorchDispatchMode):
         self._known = {}
         self._names = {}  # by storage: name, parameter
         self._updates = {}
-        self._moves = {}
+        self.updates = {}  # by name
         self._purge_at = 4096
         self._idle = False
         self._scales = {}
@@ -128,11 +129,9 @@ class Shadow(TorchDispatchMode):
 
     def _record(self, tensor):
         storage = tensor.untyped_storage()
-        size = storage.nbytes() // tensor.element_size()
         known = self._known.get(storage._cdata)
-        if known is None or known.alive.expired() or known.numbers.numel() != size:
-            whole = torch.as_strided(tensor.detach(), (size,), (1,), 0)
-            known = self._keep(storage, whole.to(WIDE.get(tensor.dtype, torch.float32), copy=True))
+        if known is None or known.alive.expired() or len(known.numbers) != storage.nbytes() // tensor.element_size():
+            known = self._keep(storage, _whole(tensor).to(WIDE.get(tensor.dtype, torch.float32), copy=True))
         return known
 
     def _keep(self, storage, numbers):
@@ -173,9 +172,7 @@ class Shadow(TorchDispatchMode):
 
     def _set(self, tensor, wide):
         """A new tensor's companion."""
-        storage = tensor.untyped_storage()
-        numbers = torch.zeros(storage.nbytes() // tensor.element_size(), dtype=WIDE.get(tensor.dtype, torch.float32))
-        known = self._keep(storage, numbers)
+        known = self._keep(tensor.untyped_storage(), torch.zeros_like(_whole(tensor), dtype=WIDE.get(tensor.dtype, torch.float32)))
         self._view(known, tensor).copy_(wide)
         return known
 
@@ -235,12 +232,12 @@ class Shadow(TorchDispatchMode):
         for low, each in zip(lows, exact) if lows else [(x, self._view(self._record(x), x)) for x in changed]:
             if low.numel() == 0:
                 continue
-            known = self._record(low) if each.untyped_storage()._cdata in inside or changed else self._set(low, each)
+            known = self._record(low) if each.untyped_storage()._cdata in inside else self._set(low, each)
             self._compare(call, low, each, known)
         for each in changed:
             known = self._record(each)
             if known.before is not None:
-                known.after = self._whole(each)
+                known.after = _whole(each).clone()
 
     def _again(self, name, func, args, kwargs):
         """The operation on companions; None where it is random or unknown to fp32: these take what low precision has."""
@@ -367,52 +364,37 @@ class Shadow(TorchDispatchMode):
 
     # ---- updates ----
 
-    @staticmethod
-    def _whole(tensor):
-        size = tensor.untyped_storage().nbytes() // tensor.element_size()
-        return tensor.detach().as_strided((size,), (1,), 0).clone()
-
     def _before(self, changed, where):
         """Keeps what updates change. The next forward pass begins the next update."""
         if where["pass"] == "forward" and torch.is_grad_enabled():
-            for key, known in list(self._updates.items()):
-                self._settle(key, known)
-            self._updates.clear()
-            return
-        for each in changed if where["pass"] != "backward" and not torch.is_grad_enabled() else ():
-            known = self._record(each)
-            if known.before is None:
-                known.before = (self._whole(each), known.numbers.clone())
-            known.writes += 1
-            self._updates[each.untyped_storage()._cdata] = known
+            self._settle()
+        elif where["pass"] != "backward" and not torch.is_grad_enabled():
+            for each in changed:
+                known = self._record(each)
+                if known.before is None:
+                    known.before = _whole(each).clone(), known.numbers.clone()
+                self._updates[each.untyped_storage()._cdata] = known
 
-    def _settle(self, key, known):
-        name, parameter = self._names.get(key, ("a tensor outside of modules", lambda: None))
-        before, known.before = known.before, None
-        if before is None or known.alive.expired():
-            return
-        now = parameter()
-        now = known.after if now is None else self._whole(now)
-        if now is None or now.numel() != before[0].numel():
-            return
-        moved = known.numbers != before[1]
-        entry = self._moves.setdefault(name, {"updates": 0, "writes": 0, "of": 0, "lost": 0, "fp32_moves_by": 0.0})
-        entry["updates"] += 1
-        entry["writes"] = known.writes
-        entry["of"] += int(moved.sum())
-        entry["lost"] += int((moved & (now == before[0])).sum())
-        if bool(moved.any()):
-            entry["fp32_moves_by"] = max(entry["fp32_moves_by"], float((known.numbers - before[1]).abs().max()))
-
-    def updates(self):
-        """By name: how many numbers fp32 moved, and how many of them stood still in low precision."""
-        with self.quiet():
-            for key, known in list(self._updates.items()):
-                self._settle(key, known)
-        self._updates.clear()
-        return dict(self._moves)
+    def _settle(self):
+        """Counts by name the numbers that fp32 has moved since, and those of them that stood still in low precision."""
+        updates, self._updates = self._updates, {}
+        for key, known in updates.items():
+            name, parameter = self._names.get(key, ("a tensor outside of modules", lambda: None))
+            (low, wide), known.before = known.before, None
+            if known.alive.expired():
+                continue
+            now = parameter()
+            now = known.after if now is None else _whole(now)
+            moved = known.numbers != wide
+            entry = self.updates.setdefault(name, {"updates": 0, "of": 0, "lost": 0, "fp32_moves_by": 0.0})
+            entry["updates"] += 1
+            entry["of"] += int(moved.sum())
+            entry["lost"] += int((moved & (now == low)).sum())
+            entry["fp32_moves_by"] = max(entry["fp32_moves_by"], float((known.numbers - wide).abs().max()))
 
     def report(self):
+        with self.quiet():
+            self._settle()
         return Against(self)
 
 
@@ -433,7 +415,14 @@ class _Call:
                 yield float(x)
 
 
-class Against:
+class Answer(_Printed):
+    """An answer as an object: it prints, in notebooks too, and its fields are JSON."""
+
+    def to_json(self):
+        return json.dumps(self, default=lambda x: vars(x) if hasattr(x, "__dict__") else str(x))
+
+
+class Against(Answer):
     """What an fp32 run beside the emulated one shows.
 
     operations     dictionaries in the order of computation: module, pass, operation, line, calls, results; error (the
@@ -453,11 +442,8 @@ class Against:
         self.first_error = shadow.first_error
         self.first_not_finite = shadow.first
         self.first_not_finite_in_fp32 = shadow.first_fp32
-        self.updates = shadow.updates()
+        self.updates = {name: dict(each) for name, each in shadow.updates.items()}
         self.not_followed = dict(shadow.not_followed)
-
-    def to_json(self):
-        return json.dumps(vars(self), default=str)
 
     def findings(self):
         """(kind, place, sentence) of what is wrong without an infinity, the gravest first."""
