@@ -27,7 +27,13 @@ def _numbers(result):
 
 
 def _finite(x):
-    return bool(torch.isfinite(x).all()) if isinstance(x, torch.Tensor) else math.isfinite(x)
+    return bool(torch.isfinite(x).all())
+
+
+def _sound(x):
+    """Whether there is no NaN, and a finite number: scores may be -inf by intent."""
+    x = torch.as_tensor(x)
+    return not bool(torch.isnan(x).any()) and (x.numel() == 0 or bool(torch.isfinite(x).any()))
 
 
 def _leaves(roots):
@@ -160,9 +166,8 @@ class Trials:
             with run, changes or contextlib.nullcontext():
                 result = self._step(run)
             trial.results = [(x, run.shadow.of(x)) for x in _numbers(result)]
-            trial.finite = all(_finite(x) for x, _ in trial.results)
             trial.weights_finite = all(map(_finite, trial.leaves))
-            trial.finite_in_fp32 = all(_finite(x) for pairs in (trial.results, trial.gradients) for _, x in pairs)
+            trial.finite_in_fp32 = all(_sound(x) for _, x in trial.results) and all(_finite(x) for _, x in trial.gradients)
         except (RuntimeError, ValueError, NotImplementedError, ArithmeticError) as error:
             trial.failed = f"{type(error).__name__}: {str(error).splitlines()[0]}"
         finally:
@@ -201,6 +206,7 @@ class Trials:
             return
         trial.error = max((relative_error(torch.as_tensor(low), torch.as_tensor(wide)) for low, wide in trial.results),
                           default=0.0)
+        trial.finite = trial.error < math.inf and all(_sound(x) for x, _ in trial.results)
         sizes = [float(wide.square().mean().sqrt()) for _, wide in trial.gradients]
         floor = 1e-5 * max((x for x in sizes if math.isfinite(x)), default=0.0)
         pairs = [pair for pair, size in zip(trial.gradients, sizes) if size > floor]  # less is rounding of a zero
