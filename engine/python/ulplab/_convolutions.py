@@ -70,7 +70,7 @@ def convolution(run, x, w, bias, stride, padding, dilation, transposed, output_p
 
 def convolution_backward(run, dy, x, w, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, mask):
     module, operands = run.passes.module_of(w) or run.module(), (dy, x, w)
-    dy, x, w = dy.float(), x.float(), w.float()
+    type, dy, x, w = dy.dtype, dy.float(), x.float(), w.float()
     kernel, dxs, dws = tuple(w.shape[2:]), [], []
     for dyg, xg, wg in zip(dy.chunk(groups, 1), x.chunk(groups, 1), w.chunk(groups, 0)):
         flat, extents = wg.reshape(wg.shape[0], -1), xg.shape[2:]
@@ -86,11 +86,9 @@ def convolution_backward(run, dy, x, w, bias_sizes, stride, padding, dilation, t
                 (gradient.t(), _patches(xg, kernel, stride, padding, dilation).t(), SIDE_A)
             dws.append(run.multiply("convolution_backward", a, b, Purpose(module, module, WGRAD, side))[0].reshape(wg.shape))
     results = (torch.cat(dxs, 1).contiguous() if mask[0] else None, torch.cat(dws, 0) if mask[1] else None,
-               torch.from_numpy(run.products.sum_rows(_pixels_first(dy).contiguous().numpy(), False)) if mask[2] else None)
-    for each in results:
-        if each is not None:
-            run.finish("convolution_backward", each, operands, module)
-    return results
+               run.sum_rows(_pixels_first(dy)) if mask[2] else None)
+    return tuple(each if each is None else run.finish("convolution_backward", each, operands, module, type)
+                 for each in results)
 
 
 HANDLERS = {"convolution": convolution, "convolution_backward": convolution_backward}

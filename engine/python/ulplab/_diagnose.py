@@ -8,7 +8,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from ._ops import plain_name
 from ._search import TooManyTrials, Trials, needed, options_of, power_text
-from ._shadow import Answer, place_of, user_line
+from ._run import user_line
+from ._shadow import Answer, place_of
 
 TINY_EPS = 2.0**-13
 QUOTIENTS = ("div", "reciprocal", "rsqrt", "addcdiv", "log", "pow", "_foreach_div", "_foreach_addcdiv")
@@ -93,7 +94,7 @@ class _Cause(NamedTuple):
     remedies: list
 
 
-def diagnose(step, unit="h100", recipe="mixed_fp16", *, model=None, optimizer=None, scaler=None, bound=0.1, trials=60,
+def diagnose(step, unit="h100", recipe=None, *, model=None, optimizer=None, scaler=None, bound=0.1, trials=60,
              progress=False, fp32=(), **options):
     """Why a step is not finite or far from fp32: cause, evidence, and a remedy that was tried.
 

@@ -1,127 +1,56 @@
 """The dispatch mode under which PyTorch computes in a unit's arithmetic. ulplab.torch is the interface."""
 
-import contextlib
-from collections import Counter
-
 import torch
-import torch.nn.attention
-from torch.utils._python_dispatch import TorchDispatchMode
 
-from . import _convolutions, _core, _engine_operations, _private, _torch_products
-from ._functions import Functions
-from ._ops import MOVES, REDUCTIONS, ROUNDED, names_of, plain_name
+from . import _convolutions, _core, _engine_operations, _torch_products
+from ._ops import MOVES, REDUCTIONS, ROUNDED, names_of, plain_name, split_names
 from ._optimizer_steps import OptimizerSteps
 from ._parameter_kinds import ParameterKinds
-from ._passes import PASSES, Passes
 from ._products import _order
 from ._report import Report
 from ._rounding import Rounding
-
-active = []  # emulations that are entered, the innermost last
-
-
-@contextlib.contextmanager
-def paused():
-    """What runs inside is plain PyTorch: optimizers, loss scalers."""
-    for run in active:
-        run._paused += 1
-    try:
-        yield
-    finally:
-        for run in active:
-            run._paused -= 1
+from ._run import PASSES, Run, floats, on_one_thread
 
 
-def _floats(result):
-    """The tensors of numbers among one result or several."""
-    return [each for each in (result if isinstance(result, (tuple, list)) else (result,))
-            if isinstance(each, torch.Tensor) and each.is_floating_point()]
+class Emulation(Run):
+    """Tensors of fp32 that carry the numbers of a recipe's formats."""
 
-
-class Emulation(TorchDispatchMode):
     def __init__(self, backend, recipe, order, fp32, strict, seed):
-        super().__init__()
-        named = names_of(fp32)
+        operations, modules = split_names(fp32)
+        super().__init__(strict, modules)
+        named = names_of(operations)
         in_fp32 = [name for aten, name in _engine_operations.NAMES.items() if aten in named]
         if "native_batch_norm" in named:
             in_fp32.append("batch_norm")  # whose parameters are then in fp32, too
         self.products = _core.Emulated(recipe, backend, _order(order), seed, in_fp32)
         self.recipe = self.products.recipe
-        self.strict = strict
         self.low = self.recipe["low"]
         self.rounding = Rounding(self.low, self.recipe["flush"])
         self.vector = self.rounding.vector
-        self.passes = Passes()
         casts = self.recipe["casts"]
         self.single = named | names_of(name for name, cast in casts.items() if cast == "single")
         if self.recipe["keep_batchnorm_fp32"]:
             self.single |= names_of(["batch_norm"])
-        self.not_emulated = Counter()
         self.kinds = ParameterKinds(self.recipe["kept"]["linear_weight"])
         self.optimizers = OptimizerSteps(self.recipe, self.products, self.kinds, seed, self.not_emulated)
-        self._names = {}
-        self._stack = []
-        self._paused = 0
-        self._functions = Functions(self)
         self._kinds = {}
         self._handlers = {**_torch_products.HANDLERS, **_convolutions.HANDLERS}
-        self.observers = []  # called with (func, name, where, args, kwargs, result) when an operation's result is known
 
-    # ---- entering and leaving ----
+    def _root_entered(self, module):
+        self.optimizers.name(module)
+        self.kinds.add(module)
+        if self.passes.add_layers(module):
+            self.products.set_linear_layers([name for name, _ in self.passes.layers.values()])
 
-    def __enter__(self):
-        hooks = torch.nn.modules.module
-        with contextlib.ExitStack() as stack:
-            for remove in (hooks.register_module_forward_pre_hook(self._entered).remove,
-                           hooks.register_module_forward_hook(self._left, always_call=True).remove,
-                           *self.optimizers.hooks()):
-                stack.callback(remove)
-            stack.callback(self.passes.clear)
-            stack.callback(self._stack.clear)
-            # Kernels that hide their products are left aside: those of oneDNN, and fused attention's.
-            stack.enter_context(torch.backends.mkldnn.flags(enabled=False))
-            stack.enter_context(torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH))
-            stack.enter_context(_private.as_on_a_card())
-            stack.enter_context(self._functions)
-            active.append(self)
-            stack.callback(active.remove, self)
-            super().__enter__()
-            self._context = stack.pop_all()
-        return self
-
-    def __exit__(self, *error):
-        try:
-            return super().__exit__(*error)
-        finally:
-            self._context.close()
-
-    def _entered(self, module, args):
-        if not self._stack:
-            for name, each in module.named_modules():
-                self._names[id(each)] = name or type(module).__name__
-            self.kinds.add(module)
-            if self.passes.add_layers(module):
-                self.products.set_linear_layers([name for name, _ in self.passes.layers.values()])
-        self._stack.append(self._names.get(id(module), type(module).__name__))
-
-    def _left(self, module, args, result):
-        if self._stack:
-            self._stack.pop()
+    def step_number(self):
+        return self.products.step
 
     # ---- what operations are computed with ----
 
     def report(self):
         """What was computed up to now: a Report."""
         return Report(self.recipe["name"], self.products.backend, self.products.path(1024, 1024, 1024),
-                      self.rounding.modules, self.rounding.first, self.not_emulated)
-
-    def module(self):
-        """The path of the module that runs, "" outside of modules."""
-        return self._stack[-1] if self._stack else ""
-
-    def where(self, name, module):
-        which = "backward" if self.passes.backward else "optimizer" if self.optimizers.running else "forward"
-        return {"module": module, "pass": which, "step": self.products.step, "operation": name}
+                      self.rounding.modules, self.rounding.first, self.not_emulated, self.optimizers.lost)
 
     def multiply(self, name, a, b, purpose=None):
         """A * B in fp32, as the unit gives it, by the recipe's rules for its operands, rounded to the format of the recipe's
@@ -148,10 +77,13 @@ class Emulation(TorchDispatchMode):
             _core.round_in_place(tensor.numpy(), self.recipe["compute"], self.recipe["flush"])
         return tensor
 
+    def sum_rows(self, matrix):
+        return torch.from_numpy(self.products.sum_rows(matrix.contiguous().numpy(), False))
+
     @staticmethod
     def mark(result):
         """Says that results stay in fp32."""
-        for each in _floats(result):
+        for each in floats(result):
             each._ulplab_single = True
         return result
 
@@ -199,19 +131,11 @@ class Emulation(TorchDispatchMode):
                 "give strict=False: it then runs in fp32 and is listed in the report")
         self.not_emulated[func._schema.name] += 1
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        kwargs = kwargs or {}
-        if self._paused:
-            return func(*args, **kwargs)
+    def compute(self, func, args, kwargs):
         known = self._kinds.get(func)
         if known is None:
             known = self._kinds[func] = self._classify(func)
-        result = self._compute(func, *known, args, kwargs)
-        if self.observers:
-            where = self.where(known[1], self.module())
-            for each in self.observers:
-                each(func, known[1], where, args, kwargs, result)
-        return result
+        return known[1], self._compute(func, *known, args, kwargs)
 
     def _compute(self, func, kind, name, in_place, args, kwargs):
         if kind in ("move", "view"):
@@ -223,7 +147,7 @@ class Emulation(TorchDispatchMode):
             if not any(isinstance(x, torch.Tensor) and x.is_floating_point() for x in args):
                 return func(*args, **kwargs)
             return self._handlers[name](self, *args, **kwargs)
-        if kind == "engine" and self._inside(_floats(args)):
+        if kind == "engine" and self._inside(floats(args)):
             result = _engine_operations.HANDLERS[name](self, *args, **kwargs)
             if result is not NotImplemented:
                 return result
@@ -238,7 +162,7 @@ class Emulation(TorchDispatchMode):
         if any(self.is_marked(x) for x in args if isinstance(x, torch.Tensor)):
             self.mark(result)
         if kind == "view" and any(self._is_parameter(x) for x in args):
-            for each in _floats(result):
+            for each in floats(result):
                 each._ulplab_parameter = True
         return result
 
@@ -259,7 +183,7 @@ class Emulation(TorchDispatchMode):
         if name.startswith(("_foreach_", "_fused_")):
             self._refuse(func, "give the optimizer foreach=False")
         result = self.optimizers.compute(func, name, in_place, args, kwargs)
-        for each in _floats(result):
+        for each in floats(result):
             self.rounding.look(each, args[1:], self.where(name, "optimizer"))
         return result
 
@@ -268,7 +192,7 @@ class Emulation(TorchDispatchMode):
         return bool(tensors) and (self.passes.backward or self._stack or any(x.requires_grad for x in tensors))
 
     def _rounded(self, func, name, in_place, args, kwargs):
-        tensors = _floats(args)
+        tensors = floats(args)
         single = name in self.single or any(self.is_marked(x) for x in tensors)
         if self.passes.backward and name.endswith(("_backward", "_backward_data")) and name not in self.single:
             single = False  # the gradient of a low operand is low
@@ -276,22 +200,15 @@ class Emulation(TorchDispatchMode):
             return func(*args, **kwargs)
         if not single:
             args = self._as_seen(args, in_place)
-        result = self._run(func, name, args, kwargs)
+        result = (on_one_thread if name in REDUCTIONS else _call)(func, args, kwargs)
         if single:
             return self.mark(result)
         where = self.where(name, self.module())
-        for each in _floats(result):
+        for each in floats(result):
             if each.dtype is torch.float32 and not (in_place and isinstance(each, torch.nn.Parameter)):
                 self.rounding.result(each, args, where)
         return result
 
-    @staticmethod
-    def _run(func, name, args, kwargs):
-        if name not in REDUCTIONS or torch.get_num_threads() == 1:
-            return func(*args, **kwargs)
-        threads = torch.get_num_threads()
-        torch.set_num_threads(1)
-        try:
-            return func(*args, **kwargs)
-        finally:
-            torch.set_num_threads(threads)
+
+def _call(func, args, kwargs):
+    return func(*args, **kwargs)

@@ -72,17 +72,22 @@ def plain_name(func):
     return name[:-1] if name.endswith("_") and not name.endswith("__") else name
 
 
+def _is_operation(name):
+    return name in GROUPS or name in ROUNDED
+
+
+def split_names(names):
+    """Operations, and patterns of modules' paths, among the names of an fp32 list."""
+    names = [names] if isinstance(names, str) else list(names)
+    return [name for name in names if _is_operation(name)], [name for name in names if not _is_operation(name)]
+
+
 def names_of(names):
     """The operations that the names of an fp32 list stand for."""
-    found = set()
-    for name in [names] if isinstance(names, str) else names:
-        if name in GROUPS:
-            found |= GROUPS[name]
-        elif name in ROUNDED:
-            found.add(name)
-        else:
-            public = [each for each in [*GROUPS, *sorted(ROUNDED)] if not each.startswith(("_", "native_"))]
-            near = difflib.get_close_matches(str(name), public, cutoff=0) + sorted(GROUPS)
-            raise ValueError(f"there is no point-wise operation '{name}'; there are {', '.join(dict.fromkeys(near))}, and "
-                             "others by their names in torch.ops.aten")
-    return found
+    return set().union(*(GROUPS.get(name, {name}) for name in names))
+
+
+def operations_near(name):
+    """Names of operations for a message."""
+    public = [each for each in [*GROUPS, *sorted(ROUNDED)] if not each.startswith(("_", "native_"))]
+    return difflib.get_close_matches(str(name), public, cutoff=0.5)

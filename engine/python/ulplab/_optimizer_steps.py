@@ -19,13 +19,70 @@ def _update_of(kept):
     return kept.get("update", ("fp32",))[0]
 
 
-class OptimizerSteps:
+class Steps:
+    """Knows when an optimizer runs, and which updates were lost: weights with a gradient that a step has not moved."""
+
+    def __init__(self):
+        self.running = 0
+        self.steps = 0
+        self.lost = {}  # by parameter's name: elements that did not move, elements, in how many steps
+        self._names = {}
+        self._before = {}
+
+    def name(self, model):
+        for name, parameter in model.named_parameters():
+            self._names[id(parameter)] = name
+
+    def hooks(self):
+        """Hooks of every optimizer's step, until they are removed: what removes them."""
+        return [register(hook).remove for register, hook in ((register_optimizer_step_pre_hook, self._begin),
+                                                             (register_optimizer_step_post_hook, self._end))]
+
+    def _begin(self, optimizer, args, kwargs):
+        with torch.no_grad():
+            self._keep_weights(optimizer)
+        self._before_step(optimizer)
+        self.running += 1
+
+    def _end(self, optimizer, args, kwargs):
+        self.running -= 1
+        self._after_step(optimizer)
+        self.steps += 1
+        with torch.no_grad():
+            self._compare_weights(optimizer)
+
+    def _before_step(self, optimizer):
+        """Before a step's first operation."""
+
+    def _after_step(self, optimizer):
+        """After its last one."""
+
+    def _keep_weights(self, optimizer):
+        from ._run import paused
+        with paused():
+            for i, p in enumerate(q for group in optimizer.param_groups for q in group["params"]):
+                if p.grad is not None and p.grad.layout is torch.strided and not p.is_meta:
+                    self._before[id(p)] = (p.detach().clone(), p.grad != 0, self._names.get(id(p), f"parameter {i}"), p)
+
+    def _compare_weights(self, optimizer):
+        from ._run import paused
+        with paused():
+            for before, wanted, name, p in self._before.values():
+                still = int((wanted & (before == p.detach())).sum())
+                if still:
+                    known = self.lost.setdefault(name, {"elements": p.numel(), "unmoved": 0, "steps": 0})
+                    known["unmoved"] += still
+                    known["steps"] += 1
+            self._before.clear()
+
+
+class OptimizerSteps(Steps):
     """Follows the optimizers that run: each step of theirs is rounded to the format of the recipe's updates, as the
     trainer's are (engine/training/optimizer_rules.hpp); weights and state are rounded to the formats that they are kept in
     when a step is over, gradients before it."""
 
     def __init__(self, recipe, products, kinds, seed, not_emulated):
-        self.running = 0
+        super().__init__()
         self._kept = recipe["kept"]  # by kind of parameter
         self._products = products
         self._kinds = kinds
@@ -33,20 +90,6 @@ class OptimizerSteps:
         self._not_emulated = not_emulated
         self._update = _update_of(self._kept[""])  # of the step that is computed
         self._lost = {}  # by the parameter's id, in a step: what Kahan's sums have lost
-
-    def hooks(self):
-        """Hooks of every optimizer's step, until they are removed: what removes them."""
-        return [register(hook).remove for register, hook in (
-            (register_optimizer_step_pre_hook, self._begin),
-            (register_optimizer_step_post_hook, self._end))]
-
-    def _begin(self, optimizer, args, kwargs):
-        self._before_step(optimizer)
-        self.running += 1
-
-    def _end(self, optimizer, args, kwargs):
-        self.running -= 1
-        self._after_step(optimizer)
 
     def _rounded(self, tensor):
         if self._update != "fp32" and tensor.dim() > 0 and tensor.dtype is torch.float32:
@@ -75,6 +118,9 @@ class OptimizerSteps:
         x = args[0] if args else None
         if name in ADDED and "out" not in kwargs and isinstance(x, torch.Tensor) and x.dtype is torch.float32:
             return self._sum(name, in_place, x, *args[1:], **kwargs)
+        if name == "lerp" and len(args) == 3 and isinstance(args[2], float) and in_place and id(x) not in self._lost:
+            kept = self._rounded(x.mul_(self._number(1 - args[2])))  # a moment in two steps, as the trainer has it
+            return self._sum("add", True, kept, args[1], alpha=args[2])
         if in_place and id(x) in self._lost:
             if name != "mul":
                 self._not_emulated[f"Kahan's compensation of {func._schema.name}"] += 1

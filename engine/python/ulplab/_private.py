@@ -6,11 +6,15 @@
 import contextlib
 import importlib
 
+import torch
+
 #: (module, name) and what for.
 NAMES = {
     ("torch.cuda.amp.common", "amp_definitely_not_available"): "torch.autocast('cuda') and GradScaler act without a card",
     ("torch.cuda", "is_bf16_supported"): "torch.autocast('cuda', torch.bfloat16) acts without a card",
     ("torch.utils._python_dispatch", "TorchDispatchMode"): "sees every operation below autograd",
+    ("torch._C", "_current_autograd_node"): "whose backward pass runs",
+    ("torch._C._autograd", "_get_sequence_nr"): "the number of the forward operation that runs",
 }
 
 OLDEST, NEWEST = (2, 8), (2, 13)  # what the tests run with
@@ -39,3 +43,14 @@ def as_on_a_card():
     finally:
         for owner, name, old in reversed(undo):
             setattr(owner, name, old)
+
+
+def latest_node():
+    """The number of the autograd node of the operation that runs in the forward pass."""
+    return torch._C._autograd._get_sequence_nr() - 1
+
+
+def running_node():
+    """The number of the node whose backward pass runs, -1 without one."""
+    node = torch._C._current_autograd_node()
+    return -1 if node is None else node._sequence_nr()

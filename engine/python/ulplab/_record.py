@@ -10,7 +10,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from . import _core, _search
-from ._emulation import paused
+from ._run import paused
 
 KEPT = 1  # dumps of one recorder
 

@@ -26,13 +26,14 @@ class Report:
 
     against = None
 
-    def __init__(self, recipe, backend, path, modules, first, not_emulated):
+    def __init__(self, recipe, backend, path, modules, first, not_emulated, lost_updates=None):
         self.recipe = recipe
         self.backend = backend
         self.path = path
         self.modules = {name: counts.as_dict() for name, counts in modules.items()}
         self.first_not_finite = first
         self.not_emulated = dict(not_emulated)
+        self.lost_updates = {name: dict(each) for name, each in (lost_updates or {}).items()}
 
     @property
     def products(self):

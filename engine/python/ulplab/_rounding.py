@@ -59,6 +59,26 @@ class Rounding:
         if not_finite:
             self.look(tensor, operands, where)
 
+    def narrowed(self, wide, type, operands, where):
+        """A result in fp32, which may be changed, as a tensor of a low type."""
+        if wide.dim() == 0:
+            wide = wide.reshape(1)
+            return self.narrowed(wide, type, operands, where).reshape(())
+        if wide.numel() == 0:
+            return wide.to(type)
+        array = _dense_array(wide)
+        if array is None or not array.flags.writeable:
+            wide = wide.detach().contiguous().clone()
+            array = wide.numpy()
+        overflows, underflows, not_finite, _ = _core.round_in_place(array, self.low, self._flush)
+        counts = self.counts(where["module"])
+        counts.rounded += array.size
+        counts.overflows += overflows
+        counts.underflows += underflows
+        if not_finite:
+            self.look(wide, operands, where)
+        return wide.detach().to(type)
+
     def look(self, tensor, operands, where):
         """Notes the first value that is not finite though all operands are."""
         if self.first is not None or tensor.numel() == 0 or torch.isfinite(tensor).all():

@@ -116,8 +116,7 @@ class Trials:
         takes = [p for p in inspect.signature(step).parameters.values() if p.kind in (p.POSITIONAL_ONLY,
                                                                                       p.POSITIONAL_OR_KEYWORD)]
         self._step = step if takes else lambda run: step()
-        backend = backend_of(unit)
-        self.unit = backend if backend in ("soft:ieee", "eigen") else f"with_ieee({backend})"
+        self.unit = backend_of(unit)
         self.state = State(model, optimizer, scaler)
         self.bound, self.limit, self.progress, self.options = bound, limit, progress, options
         self.done = {}
@@ -132,8 +131,8 @@ class Trials:
         trial = self.done[key] = Trial(recipe, fp32, scale)
         self._run(trial, changes)
         self._judge(trial)
-        if trial.failed and trial.against is None:
-            del self.done[key]  # a name that emulate refuses
+        if trial.failed and (trial.against is None or "no module that has run matches" in trial.failed):
+            del self.done[key]  # a recipe or a name that emulate refuses
         elif self.progress:
             print(f"trial {len(self.done):>3}: {trial.row()}", file=sys.stderr, flush=True)
         return trial
@@ -144,7 +143,8 @@ class Trials:
 
         self.state.restore()
         try:
-            run = emulate(self.unit, trial.recipe, fp32=trial.fp32, against="fp32", bound=self.bound,
+            unit = f"with_ieee({self.unit})" if trial.recipe == "fp32" and self.unit.startswith("soft:") else self.unit
+            run = emulate(unit, trial.recipe, fp32=trial.fp32, against="fp32", bound=self.bound,
                           **{"strict": False, **self.options})
         except (ValueError, NotImplementedError) as error:
             trial.failed = str(error)
@@ -345,7 +345,7 @@ def options_of(step, recipe, given):
     return getattr(step, "recipe", recipe), {name: known.get(name) if x is None else x for name, x in given.items()}
 
 
-def search(step, unit="h100", recipe="mixed_fp16", *, model=None, optimizer=None, scaler=None, bound=0.1, recipes=RECIPES,
+def search(step, unit="h100", recipe=None, *, model=None, optimizer=None, scaler=None, bound=0.1, recipes=RECIPES,
            trials=100, progress=True, **options):
     """The shortest list of modules and operations that a step needs in fp32, the loss scales that work, and the cheapest
     recipe that suffices.

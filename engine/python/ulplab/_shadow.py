@@ -5,7 +5,6 @@ What is not finite, absorbed, zero, merged or left where it was in low precision
 
 import contextlib
 import json
-import sys
 import weakref
 
 import torch
@@ -14,8 +13,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
 from ._analysis import _Printed
-from ._emulation import Emulation, paused
 from ._ops import MOVES, plain_name
+from ._run import paused
 
 FORMATS = {"fp16": torch.float16, "bf16": torch.bfloat16}
 WIDE = {torch.float32: torch.float32, torch.float64: torch.float64}
@@ -24,17 +23,6 @@ QUOTIENTS = frozenset("div exp reciprocal rsqrt".split())
 NORMS = frozenset("_foreach_norm linalg_vector_norm mean native_group_norm native_layer_norm norm rms_norm std sum var".split())
 ADDS = frozenset(["add", "sub"])
 PRODUCTS = frozenset(["mm", "addmm", "bmm", "baddbmm", "convolution", "linear"])
-
-
-def user_line():
-    """"file.py:12" of the innermost frame that is neither PyTorch's nor this package's."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        module = frame.f_globals.get("__name__", "").split(".")[0]
-        if module not in ("torch", "ulplab", "contextlib", "threading"):
-            return f"{frame.f_code.co_filename.rsplit('/', 1)[-1]}:{frame.f_lineno}"
-        frame = frame.f_back
-    return ""
 
 
 def relative_error(low, wide):
@@ -252,7 +240,8 @@ class Shadow(TorchDispatchMode):
             return None
 
     def _where(self, name, known):
-        where = {key: value for key, value in self.run.where(name, self.run.module()).items() if key != "step"}
+        where = self.run.located(self.run.where(name, self.run.module()))
+        del where["step"]
         if where["pass"] == "backward":
             self.returned = True
             where["module"] = where["module"] or next((each.module for each in known if each.module), "")
@@ -263,7 +252,6 @@ class Shadow(TorchDispatchMode):
                 where["pass"] = "update"
             for each in known if where["pass"] == "forward" else ():
                 each.module = where["module"]
-        where["line"] = user_line()
         return where
 
     def _entry(self, where):
@@ -314,7 +302,7 @@ class Shadow(TorchDispatchMode):
         entry["zeroed"] += self._zeroed(call, low, wide, zero & ~tiny)
         if low.element_size() == 1:
             entry["saturated"] += int(((low.float().abs() == info.max) & (wide.abs() > 1.0625 * info.max)).sum())
-        if call.name in PRODUCTS and (self.run.recipe or {}).get("quantised"):
+        if call.name in PRODUCTS and getattr(self.run, "recipe", {}).get("quantised"):
             entry["saturated"] += self._saturated(call)
         for constant in call.constants():
             outside = abs(constant) > info.max or abs(constant) < info.smallest_normal * info.eps / 2
@@ -490,19 +478,16 @@ class Against(Answer):
 def place_of(where):
     """"mul of norm, forward, model.py:12"."""
     parts = [f"{where['operation']} of {where['module']}" if where.get("module") else where["operation"],
-             where.get("pass", ""), where.get("line", "")]
+             where.get("pass"), where.get("line")]
     return ", ".join(part for part in parts if part)
 
 
-class ShadowedEmulation(Emulation):
+class _Beside:
     """An emulation with an fp32 run beside it; its report has what that shows as `against`."""
-
-    def __init__(self, *options, bound=0.05):
-        super().__init__(*options)
-        self.shadow = Shadow(self, bound)
 
     def __enter__(self):
         run = super().__enter__()
+        self.shadow = Shadow(self, self.bound)
         self.shadow.__enter__()
         return run
 
@@ -514,3 +499,8 @@ class ShadowedEmulation(Emulation):
         report = super().report()
         report.against = self.shadow.report()
         return report
+
+
+def beside(kind):
+    """The class of emulations of a kind that have an fp32 run beside them."""
+    return type(f"{kind.__name__}Beside", (_Beside, kind), {})

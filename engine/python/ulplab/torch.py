@@ -16,14 +16,16 @@ import torch
 from . import _core, _search
 from ._backends import backend_of
 from ._diagnose import Diagnosis, diagnose
-from ._emulation import Emulation, active, paused
+from ._emulation import Emulation
+from ._run import active, paused
 from ._export import export
 from ._kinds import natural, real
+from ._native import Native
 from ._numbers import quantize
 from ._record import Recorder, Replay, record, replay
 from ._report import Report
 from ._search import Search, search
-from ._shadow import Against, ShadowedEmulation
+from ._shadow import Against, beside
 
 __all__ = ["emulate", "Report", "recipes", "GradScaler", "quantize_", "compare", "Comparison", "paused", "export",
            "search", "Search", "diagnose", "Diagnosis", "record", "Recorder", "replay", "Replay", "Against"]
@@ -34,8 +36,7 @@ def recipes():
     return dict(_core.recipes())
 
 
-def emulate(unit="h100", recipe="mixed_fp16", *, order=None, fp32=(), strict=True, seed=0, against=None,
-            bound=0.05):
+def emulate(unit="h100", recipe=None, *, order=None, fp32=(), strict=True, seed=0, against=None, bound=0.05):
     """A context in which every matrix product of PyTorch is that of a matrix unit, and results are rounded as a recipe
     says.
 
@@ -65,8 +66,10 @@ def emulate(unit="h100", recipe="mixed_fp16", *, order=None, fp32=(), strict=Tru
     """
     if against not in (None, "fp32"):
         raise ValueError(f"against is {against!r}; give 'fp32' or None")
-    options = backend_of(unit), recipe, order, fp32, strict, seed
-    return ShadowedEmulation(*options, bound=bound) if against else Emulation(*options)
+    kind, options = (Native, ()) if recipe is None else (Emulation, (recipe,))
+    run = (beside(kind) if against else kind)(backend_of(unit), *options, order, fp32, strict, seed)
+    run.bound = bound
+    return run
 
 
 class GradScaler:

@@ -68,19 +68,19 @@ def test_search_finds_the_operation_the_scales_and_the_cheapest_recipe():
     optimizer = torch.optim.SGD(model.parameters(), 0.1, foreach=False)
     before = {name: value.clone() for name, value in model.state_dict().items()}
     step = step_of(model, lambda m: m(x).square().mean(), optimizer)
-    found = lab.search(step, model=model, optimizer=optimizer, recipes=("bf16", "fp32"), progress=False)
+    found = lab.search(step, recipe="mixed_fp16", model=model, optimizer=optimizer, recipes=("bf16", "fp32"), progress=False)
     assert found.fp32 == ["pow"] and found.recipe == "bf16"
     lowest, highest = found.scales
     assert lowest == 1 and 2**16 <= highest <= 2**20
     assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
-    again = lab.search(step, model=model, optimizer=optimizer, recipes=("bf16", "fp32"), progress=False)
+    again = lab.search(step, recipe="mixed_fp16", model=model, optimizer=optimizer, recipes=("bf16", "fp32"), progress=False)
     assert again.to_json() == found.to_json()
     assert "fp32     pow" in repr(found) and json.loads(found.to_json())["fp32"] == ["pow"]
 
 
 def test_search_finds_the_range_of_loss_scales():
     model, x = nn.Linear(8, 8), torch.randn(4096, 8)
-    found = lab.search(step_of(model, lambda m: (m(x) - 1).square().mean() * 1e-3), model=model, recipes=(), progress=False)
+    found = lab.search(step_of(model, lambda m: (m(x) - 1).square().mean() * 1e-3), recipe="mixed_fp16", model=model, recipes=(), progress=False)
     assert found.fp32 == [] and 2 <= found.scales[0] <= 16 and found.scales[1] == 2**24
     assert found.trials[0].reason.startswith("gradients are out of bound")
 
@@ -99,7 +99,7 @@ def test_a_scaler_in_the_step_takes_the_scale_of_the_trial():
             scaler.update()
             return loss
 
-        found = lab.search(step, model=model, optimizer=optimizer, scaler=scaler, recipes=(), progress=False)
+        found = lab.search(step, recipe="mixed_fp16", model=model, optimizer=optimizer, scaler=scaler, recipes=(), progress=False)
         assert found.fp32 == [] and found.scales[0] == 1 and 2**4 <= found.scales[1] <= 2**16
         assert seen[:2] == [2.0**20, 2.0**8] and scaler.get_scale() == 2.0**20
 
@@ -109,14 +109,14 @@ def test_a_step_may_build_everything_anew_and_return_a_number(capsys):
         torch.manual_seed(1)
         return Norm()(large_rows()).square().mean().item()
 
-    found = lab.search(step, recipes=())
+    found = lab.search(step, recipe="mixed_fp16", recipes=())
     assert found.fp32 == ["pow"] and found.scales is None
     assert "trial   1: mixed_fp16" in capsys.readouterr().err
 
 
 def test_search_stops_at_its_limit_and_says_so():
     model, x = Norm(), large_rows()
-    found = lab.search(lambda run: model(x), model=model, trials=1, progress=False)
+    found = lab.search(lambda run: model(x), recipe="mixed_fp16", model=model, trials=1, progress=False)
     assert not found.complete and "trials=" in found.verdict
 
 
@@ -195,20 +195,20 @@ CASES = [(gradient_of_sqrt_at_0, "not finite in fp32", "an eps of 2^-20"), (squa
 
 @pytest.mark.parametrize("make, kind, remedy", CASES, ids=[each[0].__name__ for each in CASES])
 def test_the_cause_and_a_remedy_that_works(make, kind, remedy):
-    found = lab.diagnose(**make())
+    found = lab.diagnose(**{"recipe": "mixed_fp16", **make()})
     assert found.kind == kind, found
     assert remedy in found.remedy and found.works is (None if kind == "none" else True), found
     assert json.loads(found.to_json())["kind"] == kind and repr(found).startswith("cause ")
 
 
 def test_an_overflow_of_a_mask_names_its_place_and_the_operands():
-    found = lab.diagnose(**mask_constant())
+    found = lab.diagnose(recipe="mixed_fp16", **mask_constant())
     assert found.works and any("test_questions.py:" in each for each in found.evidence)
     assert any("1e+09" in each for each in found.evidence)
 
 
 def test_the_place_of_an_overflow_has_module_line_and_magnitudes():
-    first = lab.diagnose(**squares_of_a_norm()).against.first_not_finite
+    first = lab.diagnose(recipe="mixed_fp16", **squares_of_a_norm()).against.first_not_finite
     assert (first["module"], first["pass"], first["operation"]) == ("Norm", "forward", "pow")
     assert first["line"].startswith("test_questions.py:") and first["fp32"] > 65504 and "up to" in first["operands"][0]
 

@@ -107,11 +107,11 @@ def transformer():
                                torch.nn.LayerNorm(32), torch.nn.Linear(32, 8))
 
 
-def steps(model, count=2, **options):
+def steps(model, count=2, recipe="mixed_fp16", **options):
     data = torch.randn(4, 6, 32, generator=torch.Generator().manual_seed(4))
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
     losses = []
-    with ulplab.torch.emulate("h100", **options) as run:
+    with ulplab.torch.emulate("h100", recipe, **options) as run:
         for _ in range(count):
             optimizer.zero_grad()
             loss = torch.nn.functional.mse_loss(model(data), data[..., :8])
@@ -153,25 +153,26 @@ def test_split_k_changes_bits_as_matmuls_order_does():
 @pytest.mark.parametrize("key", ["sm_80:mma.fp16.fp32", "sm_90:wgmma.fp16.fp32", "gfx90a:mfma.fp16.fp32"])
 def test_a_units_key_names_its_arithmetic(key):
     x, w = rounded(torch.randn(4, 64)), rounded(torch.randn(64, 4))
-    with ulplab.torch.emulate(key, fp32="softmax") as run:
+    with ulplab.torch.emulate(key, "mixed_fp16", fp32="softmax") as run:
         d = torch.mm(x, w)
     assert same_bits(d.numpy(), rounded(ulplab.matmul(x, w, unit=key)).numpy()) and key in run.report().path
 
 
 def test_what_cannot_be_emulated_is_refused_by_name_or_listed():
     x = torch.randn(4, 4)
-    with ulplab.torch.emulate("h100"), pytest.raises(NotImplementedError, match="aten::linalg_cholesky_ex"):
+    with ulplab.torch.emulate("h100", "mixed_fp16"), pytest.raises(NotImplementedError, match="aten::linalg_cholesky_ex"):
         torch.linalg.cholesky(x @ x.t() + 4 * torch.eye(4))
-    with ulplab.torch.emulate("h100", strict=False) as run:
+    with ulplab.torch.emulate("h100", "mixed_fp16", strict=False) as run:
         torch.linalg.cholesky(x @ x.t() + 4 * torch.eye(4))
     assert run.report().not_emulated["aten::linalg_cholesky_ex"] == 1
-    with pytest.raises(ValueError, match="there is no point-wise operation 'layernorm'"):
-        ulplab.torch.emulate("h100", fp32=["layernorm"])
+    with pytest.raises(ValueError, match="fp32 names 'layernorm', which is no operation .* near names: layer_norm"):
+        with ulplab.torch.emulate("h100", fp32=["layernorm"]):
+            torch.nn.LayerNorm(2)(torch.ones(1, 2))
     with pytest.raises(NotImplementedError, match="aten::mm has one of torch.strided on meta: give its .cpu"):
-        with ulplab.torch.emulate("h100"):
+        with ulplab.torch.emulate("h100", "mixed_fp16"):
             torch.ones(2, 2, device="meta") @ torch.ones(2, 2, device="meta")
     with pytest.raises(NotImplementedError, match="aten::mm has torch.float64"):
-        with ulplab.torch.emulate("h100"):
+        with ulplab.torch.emulate("h100", "mixed_fp16"):
             torch.ones(2, 2, dtype=torch.float64) @ torch.ones(2, 2, dtype=torch.float64)
     with pytest.raises(TypeError, match="a loss scale has no initscale; there are init_scale"):
         ulplab.torch.GradScaler("pytorch", initscale=2)
@@ -206,7 +207,7 @@ def test_pytorch_is_as_before_afterwards():
     engine, overridden = torch.autograd.Variable._execution_engine, torch.overrides.has_torch_function
     model = transformer()
     with pytest.raises(RuntimeError, match="mine"):
-        with ulplab.torch.emulate("h100"):
+        with ulplab.torch.emulate("h100", "mixed_fp16"):
             model(torch.randn(1, 2, 32))
             raise RuntimeError("mine")
     assert torch.autograd.Variable._execution_engine is engine and torch.overrides.has_torch_function is overridden
@@ -218,7 +219,7 @@ def test_pytorch_is_as_before_afterwards():
 def test_evaluation_takes_attention_apart():
     model = transformer().eval()
     x = torch.randn(2, 3, 32)
-    with ulplab.torch.emulate("h100") as run, torch.no_grad():
+    with ulplab.torch.emulate("h100", "mixed_fp16") as run, torch.no_grad():
         y = model(x)
     with torch.no_grad():
         assert torch.allclose(y, model(x), atol=2e-2)
@@ -228,7 +229,7 @@ def test_evaluation_takes_attention_apart():
 def test_recurrent_layers():
     torch.manual_seed(5)
     layer = torch.nn.LSTM(8, 8)
-    with ulplab.torch.emulate("h100") as run:
+    with ulplab.torch.emulate("h100", "mixed_fp16") as run:
         layer(torch.randn(3, 2, 8))[0].sum().backward()
     assert run.report().products > 6 and all(p.grad is not None for p in layer.parameters())
 
@@ -321,7 +322,7 @@ def test_kahans_compensation_adds_up_what_rounding_loses(make):
 def test_ctrl_c_ends_a_long_product_within_a_second():
     x = torch.zeros(16384, 4096)
     timer = threading.Timer(0.2, signal.raise_signal, [signal.SIGINT])
-    with ulplab.torch.emulate("h100"):
+    with ulplab.torch.emulate("h100", "mixed_fp16"):
         started = time.process_time()
         timer.start()
         with pytest.raises(KeyboardInterrupt):
@@ -331,7 +332,7 @@ def test_ctrl_c_ends_a_long_product_within_a_second():
 
 def test_parts_of_a_long_product_have_its_bits():
     x, w = rounded(torch.randn(200, 1024)), rounded(torch.randn(1024, 4096))  # parts of 64 rows
-    with ulplab.torch.emulate("h100"):
+    with ulplab.torch.emulate("h100", "mixed_fp16"):
         assert same_bits(torch.mm(x, w).numpy(), rounded(by_unit(x, w)).numpy())
 
 
@@ -345,7 +346,7 @@ def test_a_closure_of_an_optimizer_is_the_models():
         loss.backward()
         return loss
 
-    with ulplab.torch.emulate("h100") as run:
+    with ulplab.torch.emulate("h100", "mixed_fp16") as run:
         optimizer.step(closure)
     assert run.report().modules["Linear"]["products"] == {"forward": 1, "weight gradient": 1}
 
@@ -353,7 +354,7 @@ def test_a_closure_of_an_optimizer_is_the_models():
 def test_optimizers_over_lists_of_tensors_are_refused_with_the_remedy():
     parameter = torch.nn.Parameter(torch.ones(3))
     parameter.grad = torch.ones(3)
-    with ulplab.torch.emulate("h100"), pytest.raises(NotImplementedError, match="give the optimizer foreach=False"):
+    with ulplab.torch.emulate("h100", "mixed_fp16"), pytest.raises(NotImplementedError, match="give the optimizer foreach=False"):
         torch.optim.SGD([parameter], lr=0.1, foreach=True).step()
 
 
@@ -369,7 +370,7 @@ def test_scalers_follow_their_dialect():
     parameter = torch.nn.Parameter(torch.ones(2))
     optimizer = torch.optim.SGD([parameter], lr=0.5)
     scaler = ulplab.torch.GradScaler("pytorch", init_scale=8.0, growth_interval=1)
-    with ulplab.torch.emulate("h100"):
+    with ulplab.torch.emulate("h100", "mixed_fp16"):
         scaler.scale((parameter * 2).sum()).backward()
         assert parameter.grad.tolist() == [16, 16]
         scaler.step(optimizer)

@@ -1,0 +1,372 @@
+"""PyTorch as a card computes it, by the tensors' own types: products in the unit's rows, all else widened to fp32,
+computed there, and rounded once to the type of its result. ulplab.torch.emulate without a recipe is the interface."""
+
+import math
+
+import torch
+
+from . import _convolutions, _core, _torch_products
+from ._ops import MOVES, REDUCTIONS, ROUNDED, names_of, plain_name, split_names
+from ._optimizer_steps import Steps
+from ._passes import PASSES
+from ._products import _order, units
+from ._report import Report
+from ._rounding import Rounding
+from ._run import Run, floats, on_one_thread
+
+LOW = {torch.float16: "fp16", torch.bfloat16: "bf16"}
+FLOAT8 = {getattr(torch, name): format for name, format in (
+    ("float8_e4m3fn", "e4m3"), ("float8_e5m2", "e5m2")) if hasattr(torch, name)}
+#: Recipes whose products are a type's.
+RECIPES = {torch.float16: "mixed_fp16", torch.bfloat16: "bf16", torch.float32: "fp32", "tf32": "tf32"}
+#: Results that CUDA's kernels keep in fp32: means and reciprocal deviations of norms.
+KEPT = {"native_layer_norm": (1, 2), "native_batch_norm": (1, 2), "_native_batch_norm_legit": (1, 2),
+        "_fused_rms_norm": (1,)}
+#: Results whose type is that of another argument than the first.
+TYPED_AS = {"native_layer_norm_backward": (1, 5, 6), "native_group_norm_backward": (1, 4, 4),
+            "native_batch_norm_backward": (1, 2, 2)}
+
+
+class Plan:
+    """How an operation is computed, found once: kind, name, which arguments it writes."""
+
+    def __init__(self, func):
+        schema = func._schema
+        self.name = plain_name(func)
+        self.written = [i for i, each in enumerate(schema.arguments)
+                        if each.alias_info is not None and each.alias_info.is_write]
+        self.keys = [each.name for each in schema.arguments]
+        views = any(r.alias_info is not None and not r.alias_info.is_write for r in schema.returns)
+        self.pointwise = torch.Tag.pointwise in func.tags
+        self.ordered = self.name in REDUCTIONS or torch.Tag.reduction in func.tags
+        self.known = schema.name.startswith(("aten::", "profiler::", "prims::")) and (
+            self.pointwise or self.ordered or self.name in ROUNDED or self.name in MOVES
+            or self.name.startswith(("_foreach_", "_fused_", "_amp_")) or self.name in KEPT or self.name in TYPED_AS)
+        if self.name in PRODUCTS and not self.written and schema.name.startswith("aten::"):
+            self.kind = "product"
+        elif views or self.name.startswith("_amp_") or (self.name in MOVES and self.name not in ("_to_copy", "arange")):
+            self.kind = "move"
+        elif self.name in ("_to_copy", "copy"):
+            self.kind = "cast"
+        else:
+            self.kind = "sum" if self.name in SUMS and not self.written else "wide"
+
+
+def _flat(args):
+    for each in args:
+        if isinstance(each, (list, tuple)):
+            yield from _flat(each)
+        else:
+            yield each
+
+
+def halving_sum(x, dims):
+    """The sum over some dimensions in fp32: the second half is added to the first, until one is left."""
+    dims = sorted(d % max(x.dim(), 1) for d in dims) if dims else list(range(x.dim()))
+    kept = [d for d in range(x.dim()) if d not in dims]
+    count = math.prod(x.shape[d] for d in dims)
+    if count == 0 or x.numel() == 0:
+        return torch.zeros([x.shape[d] for d in kept])
+    x = x.permute(dims + kept).reshape(count, -1)
+    while len(x) > 1:
+        half = (len(x) + 1) // 2
+        y = x[:half].clone()
+        y[:len(x) - half] += x[half:]
+        x = y
+    return x[0]
+
+
+class Native(Run):
+    def __init__(self, backend, order, fp32, strict, seed):
+        operations, modules = split_names(fp32)
+        super().__init__(strict, modules)
+        self.single = names_of(operations)
+        self.backend = backend if "(" in backend or backend in ("soft:ieee", "eigen") else f"with_ieee({backend})"
+        self._order, self._seed = _order(order), seed
+        self._engines = {}
+        self.rounding = Rounding("fp32", False)
+        self.optimizers = Steps()
+        self._plans = {}
+        self._type = torch.float32
+
+    def step_number(self):
+        return self.optimizers.steps
+
+    def _root_entered(self, module):
+        self.optimizers.name(module)
+
+    def report(self):
+        """What was computed up to now: a Report."""
+        engine = next(iter(self._engines.values()), None)
+        path = engine.path(1024, 1024, 1024) if engine is not None else "no products"
+        return Report("the tensors' types", self.backend, path, self.rounding.modules, self.rounding.first,
+                      self.not_emulated, self.optimizers.lost)
+
+    # ---- products ----
+
+    def engine(self, type):
+        """The products of a type on the unit. ValueError that names the type where the unit has none."""
+        if type is torch.float32 and _allows_tf32():
+            type = "tf32"
+        if type not in self._engines:
+            self._engines[type] = _core.Emulated(RECIPES[type], self.backend, None if type is torch.float32 else
+                                                 self._order, self._seed, [])
+        return self._engines[type]
+
+    def multiply(self, name, a, b, purpose=None):
+        """A * B in fp32, in the row of the operands' type."""
+        module, layer, which, gradient = purpose or self.passes.purpose(a, b, self.module())
+        place = self.place() if self.passes.backward else None
+        if place is not None:
+            module = place.module
+        x, y = (each.detach().float().contiguous().numpy() for each in (a, b))
+        result = torch.from_numpy(self.engine(self._type).matmul(x, y, layer, _torch_products.OPERATIONS[name], which,
+                                                                 gradient))
+        counts = self.rounding.counts(module)
+        counts.products[PASSES[which]] = counts.products.get(PASSES[which], 0) + (x.shape[0] if x.ndim == 3 else 1)
+        counts.multiplications += result.numel() * x.shape[-1]
+        return result, module
+
+    @staticmethod
+    def step(tensor):
+        return tensor
+
+    @staticmethod
+    def vector(bias):
+        return None if bias is None else bias.detach().float()
+
+    @staticmethod
+    def sum_rows(matrix):
+        return halving_sum(matrix.detach().float(), [0])
+
+    def finish(self, name, result, operands, module, dtype=None):
+        """A product's result in the type that is computed."""
+        return self._narrow(result, self._type, operands, self.where(name, module))
+
+    def _product(self, plan, func, args, kwargs, single):
+        types = {x.dtype for x in args if isinstance(x, torch.Tensor)}
+        if any(x.is_meta for x in args if isinstance(x, torch.Tensor)):
+            return func(*args, **kwargs)
+        if plan.name == "_scaled_mm":
+            return _scaled_mm(self, *args, **kwargs)
+        if not types <= {torch.float16, torch.bfloat16, torch.float32} or any(
+                isinstance(x, torch.Tensor) and x.layout is not torch.strided for x in args):
+            if any(t.is_floating_point or t.is_complex for t in types):
+                self.not_emulated[f"{func._schema.name} of {', '.join(sorted(str(t)[6:] for t in types))}"] += 1
+            return func(*args, **kwargs)
+        low = [t for t in types if t in LOW]
+        self._type = torch.float32 if single or not low else low[0]
+        if plan.name == "convolution" and args[2] is not None and self._type in LOW:
+            y = PRODUCTS[plan.name](self, *args[:2], None, *args[3:], **kwargs)
+            bias = args[2].detach().float().reshape(1, -1, *(1 for _ in y.shape[2:]))
+            return self._narrow(y.float() + bias, self._type, args, self.where(plan.name, self.module()))
+        return PRODUCTS[plan.name](self, *args, **kwargs)
+
+    # ---- everything else ----
+
+    def _narrow(self, wide, type, operands, where):
+        """A result that was computed in fp32, rounded to its type and counted."""
+        if type not in LOW:
+            self.rounding.look(wide, operands, where)
+            return wide if type is torch.float32 or type is None else wide.to(type)
+        self.rounding.low = LOW[type]
+        try:
+            return self.rounding.narrowed(wide, type, operands, where)
+        finally:
+            self.rounding.low = "fp32"
+
+    def compute(self, func, args, kwargs):
+        plan = self._plans.get(func)
+        if plan is None:
+            plan = self._plans[func] = Plan(func)
+        if plan.kind == "move":
+            return plan.name, self._move(plan, func, args, kwargs)
+        self.remember_place()
+        single = plan.name in self.single or self.in_fp32()
+        if plan.kind == "product":
+            return plan.name, self._product(plan, func, args, kwargs, single)
+        return plan.name, self._wide(plan, func, args, kwargs, single)
+
+    def _move(self, plan, func, args, kwargs):
+        try:
+            return func(*args, **kwargs)
+        except (RuntimeError, NotImplementedError) as error:
+            if "not implemented for" not in str(error):
+                raise
+        return self._wide(plan, func, args, kwargs, False)
+
+    def _wide(self, plan, func, args, kwargs, single):
+        given = [x for x in _flat((*args, *kwargs.values()))]
+        tensors = [x for x in given if isinstance(x, torch.Tensor)]
+        types = [x for x in given if isinstance(x, torch.dtype)]
+        low = any(x.dtype in LOW for x in tensors) or any(t in LOW for t in types)
+        if any(x.is_meta or x.layout is not torch.strided for x in tensors):
+            return func(*args, **kwargs)
+        self._list_unknown(plan, func, tensors)
+        where = self.where(plan.name, self.module())
+        if not low:
+            result = self._run(plan, func, args, kwargs)
+            for each in floats(result):
+                self.rounding.look(each, args, where)
+            return result
+        if plan.kind == "cast":
+            return self._cast(plan, func, args, kwargs, where)
+        common = _common(tensors, types)
+        ranked = plan.pointwise and any(x.dim() > 0 and x.dtype in LOW for x in tensors)
+        widen = lambda x: _widened(x, common if ranked else None)  # noqa: E731
+        wide_args, wide_kwargs = widen(tuple(args)), {key: widen(x) for key, x in kwargs.items()}
+        result = self._run(plan, func, wide_args, wide_kwargs)
+        if plan.written:
+            return self._write_back(plan, args, kwargs, wide_args, wide_kwargs, result, where)
+        first = next((x.dtype for x in tensors if x.is_floating_point()), torch.float32)
+        by_first = not plan.pointwise and not types and ("norm" in plan.name or "backward" in plan.name)
+        as_type = torch.float32 if single else types[-1] if types else first if by_first else common
+        return self._typed(plan, result, args, as_type, where)
+
+    def _list_unknown(self, plan, func, tensors):
+        if any(x.is_complex() for x in tensors):
+            self.not_emulated[f"{func._schema.name} of complex numbers"] += 1
+        elif not plan.known and any(x.is_floating_point() for x in tensors):
+            if self.strict:
+                raise NotImplementedError(
+                    f"emulate does not know what {func._schema.name} multiplies; write it with operations that it knows, or "
+                    "give strict=False: PyTorch then computes it in fp32, and it is listed in the report")
+            self.not_emulated[func._schema.name] += 1
+
+    def _typed(self, plan, result, operands, type, where):
+        if isinstance(result, torch.Tensor):
+            return self._narrow(result, type, operands, where) if result.dtype is torch.float32 else result
+        if not isinstance(result, (tuple, list)):
+            return result
+        kept = KEPT.get(plan.name, ())
+        like = TYPED_AS.get(plan.name)
+        lists = plan.name.startswith("_foreach_")
+        found = []
+        for i, each in enumerate(result):
+            if isinstance(each, torch.Tensor) and each.dtype is torch.float32 and i not in kept:
+                source = operands[like[i]] if like else operands[0][i] if lists and isinstance(operands[0], (list, tuple)) \
+                    else None
+                own = source.dtype if isinstance(source, torch.Tensor) else type
+                each = self._narrow(each, own if type is not torch.float32 or own not in LOW or lists else type, operands,
+                                    where)
+            found.append(each)
+        return result.__class__(found) if isinstance(result, list) else tuple(found)
+
+    def _write_back(self, plan, args, kwargs, wide_args, wide_kwargs, result, where):
+        """Rounds what an operation has written to the tensors that were given."""
+        replaced = {}
+        for i in plan.written:
+            key = plan.keys[i]
+            old, new = (args[i], wide_args[i]) if i < len(args) else (kwargs.get(key), wide_kwargs.get(key))
+            pairs = zip(old, new) if isinstance(old, (list, tuple)) else ((old, new),)
+            for before, after in pairs:
+                if isinstance(before, torch.Tensor) and before is not after:
+                    before.copy_(self._narrow(after, before.dtype, args[i + 1:], where))
+                    replaced[id(after)] = before
+        if isinstance(result, torch.Tensor):
+            return replaced.get(id(result), result)
+        return result
+
+    def _cast(self, plan, func, args, kwargs, where):
+        result = func(*args, **kwargs)
+        source = args[1] if plan.name == "copy" else args[0]
+        if result.dtype in LOW and source.dtype is torch.float32:
+            counts = self.rounding.counts(where["module"])
+            counts.rounded += result.numel()
+            finite = torch.isfinite(source)
+            lost = int((finite & ~torch.isfinite(result)).sum())
+            counts.underflows += int(((result == 0) & (source != 0)).sum())
+            if lost:
+                counts.overflows += lost
+                self.rounding.look(result, (source,), where)
+        return result
+
+    def _run(self, plan, func, args, kwargs):
+        if plan.kind == "sum" and _in_fp32(args):
+            found = SUMS[plan.name](*args, **kwargs)
+            if found is not NotImplemented:
+                return found
+        return on_one_thread(func, args, kwargs) if plan.ordered or not plan.pointwise else func(*args, **kwargs)
+
+
+def _in_fp32(args):
+    return isinstance(args[0], torch.Tensor) and args[0].dtype is torch.float32
+
+
+def _allows_tf32():
+    return torch.backends.cuda.matmul.allow_tf32
+
+
+def _common(tensors, types):
+    """The type of a result, by PyTorch's rules: tensors with extents first."""
+    numbers = [x for x in tensors if x.is_floating_point()]
+    ranked = [x for x in numbers if x.dim() > 0] or numbers
+    found = {x.dtype for x in ranked}
+    if not found:
+        return types[-1] if types else torch.float32
+    if len(found) == 1:
+        return found.pop()
+    return torch.float64 if torch.float64 in found else torch.float32
+
+
+def _widened(x, common):
+    """In fp32. A number without extents is of the common type first, as CUDA's kernels load it."""
+    if isinstance(x, torch.Tensor):
+        if x.dtype in LOW:
+            return x.float()
+        if common in LOW and x.dtype is torch.float32 and x.dim() == 0:
+            return x.to(common).float()
+        return x
+    if isinstance(x, torch.dtype):
+        return torch.float32 if x in LOW else x
+    if isinstance(x, (list, tuple)):
+        return type(x)(_widened(each, common) for each in x)
+    return x
+
+
+def _reduced(x, dims, keepdim, reduce):
+    dims = [dims] if isinstance(dims, int) else dims
+    dims = [d % max(x.dim(), 1) for d in dims] if dims else list(range(x.dim()))
+    shape = [1 if d in dims else n for d, n in enumerate(x.shape) if keepdim or d not in dims]
+    count = math.prod(x.shape[d] for d in dims)
+    return reduce(x.detach(), dims, count).reshape(shape)
+
+
+def _sum(x, dim=None, keepdim=False, *, dtype=None):
+    if dtype not in (None, torch.float32):
+        return NotImplemented
+    return _reduced(x, dim, keepdim, lambda y, dims, n: halving_sum(y, dims))
+
+
+def _mean(x, dim=None, keepdim=False, *, dtype=None):
+    if dtype not in (None, torch.float32) or x.numel() == 0:
+        return NotImplemented
+    return _reduced(x, dim, keepdim, lambda y, dims, n: halving_sum(y, dims) * float(torch.tensor(1.0 / n)))
+
+
+def _norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
+    if ord != 2 or dtype not in (None, torch.float32):
+        return NotImplemented
+    return _reduced(x, dim, keepdim, lambda y, dims, n: halving_sum(y * y, dims).sqrt())
+
+
+SUMS = {"sum": _sum, "mean": _mean, "linalg_vector_norm": _norm}
+
+
+def _scaled_mm(run, a, b, scale_a, scale_b, bias=None, scale_result=None, out_dtype=None, use_fast_accum=False):
+    """The product of FP8 tensors in the unit's row, times their scales, plus the bias, rounded once."""
+    formats = [FLOAT8.get(each.dtype) for each in (a, b)]
+    architecture = run.engine(torch.float16).path(64, 64, 64).split(":")[0]
+    rows = [u for u in units(architecture) if (u.a_format, u.b_format, u.output) == (*formats, "fp32")]
+    if not rows:
+        raise ValueError(f"{run.backend} multiplies no {a.dtype} by {b.dtype}: choose 'h100' or 'b200'")
+    row = next((u for u in rows if "wgmma" in u.key), rows[0])
+    d = _core.matmul(a.float().numpy(), b.float().contiguous().numpy(), None, row.key, None, None, None, None, None, None,
+                     False, None)
+    d = torch.from_numpy(d) * scale_a.float() * scale_b.float()
+    if bias is not None:
+        d = d + bias.float()
+    return run._narrow(d, out_dtype or a.dtype, (a, b), run.where("_scaled_mm", run.module()))
+
+
+PRODUCTS = {**_torch_products.HANDLERS, **_convolutions.HANDLERS, "_scaled_mm": _scaled_mm}

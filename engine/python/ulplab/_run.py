@@ -1,0 +1,234 @@
+"""What every emulation does: hooks of PyTorch while it is entered, modules, passes, and what it observes."""
+
+import contextlib
+import difflib
+import fnmatch
+import os
+import sys
+import warnings
+from collections import Counter
+from typing import NamedTuple
+
+import torch
+import torch.nn.attention
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from . import _private
+from ._functions import Functions
+from ._ops import operations_near
+from ._passes import PASSES, Passes
+
+active = []  # emulations that are entered, the innermost last
+
+_OURS = (os.path.dirname(os.path.abspath(torch.__file__)) + os.sep, os.path.dirname(os.path.abspath(__file__)) + os.sep)
+
+
+@contextlib.contextmanager
+def paused():
+    """What runs inside is plain PyTorch: optimizers, loss scalers."""
+    for run in active:
+        run._paused += 1
+    try:
+        yield
+    finally:
+        for run in active:
+            run._paused -= 1
+
+
+def floats(result):
+    """The tensors of numbers among one result or several."""
+    return [each for each in (result if isinstance(result, (tuple, list)) else (result,))
+            if isinstance(each, torch.Tensor) and each.is_floating_point()]
+
+
+def user_line():
+    """"file.py:12" of the innermost frame that is neither PyTorch's nor this package's, or None."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not name.startswith(_OURS) and not name.startswith("<frozen"):
+            return f"{os.path.basename(name)}:{frame.f_lineno}"
+        frame = frame.f_back
+    return None
+
+
+class Place(NamedTuple):
+    """Where an operation of the forward pass was: its backward pass belongs there, too."""
+
+    module: str
+    line: str | None
+    fp32: bool
+
+
+class Run(TorchDispatchMode):
+    MOST_PLACES = 1 << 17  # of operations whose backward pass has not come
+
+    def __init__(self, strict, modules_in_fp32):
+        super().__init__()
+        self.strict = strict
+        self.passes = Passes()
+        self.not_emulated = Counter()
+        self.observers = []  # called with (func, name, where, args, kwargs, result) when an operation's result is known
+        self._patterns = dict.fromkeys(modules_in_fp32, False)  # whether a module has matched
+        self._functions = Functions(self)
+        self._names = {}
+        self._fp32 = {}  # modules' paths: whether a pattern names them, or one around them
+        self._stack = []
+        self._paused = 0
+        self._places = {}
+
+    # ---- entering and leaving ----
+
+    def __enter__(self):
+        hooks = torch.nn.modules.module
+        with contextlib.ExitStack() as stack:
+            for remove in (hooks.register_module_forward_pre_hook(self._entered).remove,
+                           hooks.register_module_forward_hook(self._left, always_call=True).remove,
+                           *self.optimizers.hooks()):
+                stack.callback(remove)
+            for each in (self.passes.clear, self._stack.clear, self._places.clear):
+                stack.callback(each)
+            stack.enter_context(_kernels_that_show_products())
+            stack.enter_context(_private.as_on_a_card())
+            stack.enter_context(self._functions)
+            active.append(self)
+            stack.callback(active.remove, self)
+            super().__enter__()
+            self._context = stack.pop_all()
+        return self
+
+    def __exit__(self, *error):
+        try:
+            return super().__exit__(*error)
+        finally:
+            self._context.close()
+            if not any(error):
+                self._check_patterns()
+
+    def _check_patterns(self):
+        """ValueError for a pattern of fp32=[...] that no module had, with near names."""
+        for pattern, matched in self._patterns.items():
+            if not matched:
+                raise ValueError(no_match(pattern, self._names.values()))
+
+    def _entered(self, module, args):
+        if not self._stack:
+            for name, each in module.named_modules():
+                self._names[id(each)] = name or type(module).__name__
+            self._root_entered(module)
+        path = self._names.get(id(module), type(module).__name__)
+        if self._patterns:
+            self._mark_patterns(path)
+        self._stack.append(path)
+        if self.passes.backward and len(self._stack) == 1:
+            self.passes.backward, self._before = 0, self.passes.backward  # a checkpoint computes it again
+
+    def _mark_patterns(self, path):
+        if path not in self._fp32:
+            parts = path.split(".")
+            names = [".".join(parts[:i + 1]) for i in range(len(parts))]
+            hits = [p for p in self._patterns if any(fnmatch.fnmatchcase(name, p) for name in names)]
+            for each in hits:
+                self._patterns[each] = True
+            self._fp32[path] = bool(hits)
+
+    def _left(self, module, args, result):
+        if self._stack:
+            self._stack.pop()
+            if not self._stack and self._before:
+                self.passes.backward, self._before = self._before, 0
+
+    _before = 0
+
+    # ---- where operations are ----
+
+    def module(self):
+        """The path of the module that runs, "" outside of modules."""
+        return self._stack[-1] if self._stack else ""
+
+    def in_fp32(self):
+        """Whether what runs belongs to a module that is to be computed in fp32."""
+        if not self._patterns:
+            return False
+        if self.passes.backward:
+            place = self.place()
+            return place is not None and place.fp32
+        return self._fp32.get(self.module(), False)
+
+    def remember_place(self):
+        """Notes where the operation that runs is, for its backward pass."""
+        if torch.is_grad_enabled() and not self.passes.backward:
+            node = _private.latest_node()
+            if node in self._places:  # an operation without gradient after the node's own
+                return
+            if len(self._places) > self.MOST_PLACES:
+                self._places.clear()
+            path = self.module()
+            self._places[node] = Place(path, user_line(), self._fp32.get(path, False))
+
+    def place(self):
+        """Of the forward operation whose backward pass runs, or None."""
+        return self._places.get(_private.running_node())
+
+    def where(self, name, module):
+        which = "backward" if self.passes.backward else "optimizer" if self.optimizers.running else "forward"
+        return {"module": module, "pass": which, "step": self.step_number(), "operation": name}
+
+    def located(self, where):
+        """The same with the user's line: in the backward pass that of the forward operation."""
+        place = self.place() if self.passes.backward else None
+        if place is None:
+            return {**where, "line": user_line()}
+        return {**where, "module": where["module"] or place.module, "line": place.line}
+
+    # ---- operations ----
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if self._paused or types:  # tensors of other classes (FakeTensor) compute by themselves
+            return func(*args, **kwargs)
+        name, result = self.compute(func, args, kwargs)
+        if self.observers:
+            where = self.where(name, self.module())
+            for each in self.observers:
+                each(func, name, where, args, kwargs, result)
+        return result
+
+
+def no_match(pattern, names):
+    """The sentence for a pattern that no module has."""
+    names = sorted(set(names))
+    near = operations_near(pattern)[:3] + (difflib.get_close_matches(pattern, names, n=6, cutoff=0.3) or names[:12])
+    return f"fp32 names '{pattern}', which is no operation and matches no module that has run" + (
+        f"; near names: {', '.join(near)}" if near else "")
+
+
+@contextlib.contextmanager
+def _kernels_that_show_products():
+    """Without kernels that hide their products: oneDNN's, and fused attention's."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        flags = torch.backends.mkldnn.flags(enabled=False)
+        flags.__enter__()
+    try:
+        with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+            yield
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            flags.__exit__(None, None, None)
+
+
+def on_one_thread(func, args, kwargs):
+    """A sum whose order may follow the number of PyTorch's threads."""
+    threads = torch.get_num_threads()
+    if threads == 1:
+        return func(*args, **kwargs)
+    torch.set_num_threads(1)
+    try:
+        return func(*args, **kwargs)
+    finally:
+        torch.set_num_threads(threads)
+
+
+__all__ = ["PASSES", "Place", "Run", "active", "floats", "no_match", "on_one_thread", "paused", "user_line"]
