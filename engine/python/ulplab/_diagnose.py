@@ -144,11 +144,10 @@ class _Finder:
     def in_fp32(self, fine=lambda trial: not trial.reason):
         """The shortest list found by search; modules and operations."""
         def attempt():
-            scale = None if self.place is None or not self.runs.has_backward else 2.0**8
-            chosen, scale = needed(self.runs, self.recipe, scale, list(self.fp32), fine)
+            chosen, scale = needed(self.runs, self.recipe, None, list(self.fp32), fine)
             if chosen is None:
                 return False
-            return f"fp32={chosen}" + (f" and a loss scale of {power_text(scale)}" if scale and scale != 2.0**8 else "")
+            return f"fp32={chosen}" + (f" and a loss scale of {power_text(scale)}" if scale else "")
         return "modules and operations in fp32", attempt
 
     def in_recipe(self, name, text, fine=lambda trial: not trial.reason):
@@ -196,10 +195,11 @@ class _Finder:
         small = next((x for x in rows if abs(x["constant"]) < 1), None)
         if big is not None:
             new = math.copysign(self.place.get("largest", 65504.0) / 2, big["constant"])
+            sound = lambda trial: not trial.failed and trial.finite and not trial.bad_gradient  # noqa: E731
             return _Cause("constant", f"the constant {big['constant']:g} is beyond the format's largest number",
                           self.evidence(self.place), [self.with_changes(constant_change(
                               f"{new:g} (or half of torch.finfo(dtype).min) in place of {big['constant']:g}",
-                              big["constant"], new)), self.in_fp32()])
+                              big["constant"], new), sound), self.in_fp32()])
         if small is not None and self.place["operation"] in QUOTIENTS:
             return _Cause("eps", f"the eps {small['constant']:g} is 0 in this format ({place_of(small)}), and the divisor 0",
                           self.evidence(self.place), [self.with_changes(constant_change(
@@ -245,14 +245,15 @@ class _Finder:
         gone = lambda trial: not trial.reason and not any(  # noqa: E731
             each[0] == kind and each[1]["operation"] == place["operation"] for each in trial.against.findings())
         others = [text for _, _, text in found[1:4]]
+        beside = lambda text: (f"{text} in fp32, as in the run beside", lambda: True)  # noqa: E731
         if kind in ("updates lost", "average stands still"):
             master = MASTERS.get(self.recipe)
             remedies = [self.in_recipe(master, "fp32 masters", gone)] if master and kind == "updates lost" else []
-            remedies.append(("keep it in fp32 (masters, an average in fp32), as the run beside does, in which it moves",
-                             lambda: True))
+            remedies.append(beside("masters or averages"))
             text = "updates are less than half a unit in the last place of what they change"
             return _Cause(kind, text, [sentence, *others], remedies)
         causes = {"became zero": "a norm, mean or quotient became 0", "positions merged": "positions are no longer distinct",
                   "swamped sum": "a running sum has outgrown its addends", "saturation": "numbers above the format's largest",
                   "error": "the result is far from fp32's"}
-        return _Cause(kind, causes[kind], [sentence, *others], [self.in_fp32(gone), self.in_recipe("mixed_fp16", "", gone)])
+        last = [beside("positions as integers or")] if kind == "positions merged" else []
+        return _Cause(kind, causes[kind], [sentence, *others], [self.in_fp32(gone), *last])

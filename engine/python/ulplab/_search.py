@@ -311,16 +311,15 @@ def _next_place(trial):
 
 
 def needed(trials, recipe, scale, given=(), fine=lambda trial: not trial.reason):
-    """A list for fp32 that suffices, and its scale; None where none was found. Adds what goes wrong first, again and
+    """A list for fp32 that suffices, and the scale that it needs; None where there is none. Adds what goes wrong first, again and
     again, then leaves out what was not needed."""
-    chosen, refused = list(given), set()
+    chosen, refused, found = list(given), set(), None
     trial = trials(recipe, chosen, scale)
     while not fine(trial):
-        if trial.in_backward and chosen:
-            found = trials.scales(recipe, chosen)
-            if found:
-                scale = found[0]
-                break
+        found = trials.scales(recipe, chosen) if trial.in_backward and chosen else None
+        if found:
+            scale = found[0]
+            break
         for name in _next_place(trial):
             if name in chosen or name in refused:
                 continue
@@ -331,8 +330,8 @@ def needed(trials, recipe, scale, given=(), fine=lambda trial: not trial.reason)
             chosen, trial = chosen + [name], tried
             break
         else:
-            return None, scale
-    return minimise(chosen, lambda some: fine(trials(recipe, some, scale))), scale
+            return None, None
+    return minimise(chosen, lambda some: fine(trials(recipe, some, scale))), found and scale
 
 
 def power_text(scale):
@@ -392,9 +391,8 @@ def _search(runs, found, recipe, recipes):
     elif first.in_backward:
         found.scales = runs.scales(recipe) if narrow else None
         found.fp32 = [] if found.scales else None
-    scale = None
     if found.fp32 is None:
-        found.fp32, scale = needed(runs, recipe, 2.0**8 if narrow else None)
+        found.fp32, _ = needed(runs, recipe, 2.0**8 if narrow else None)
     if found.fp32 is not None and narrow and not found.scales:
         found.scales = runs.scales(recipe, found.fp32)
     place = "" if first.first is None else f"; the first value not finite: {place_of(first.first)}"

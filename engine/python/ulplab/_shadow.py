@@ -85,7 +85,7 @@ class Shadow(TorchDispatchMode):
         self.first_error = None  # the first operation whose error exceeds the bound
         self.not_followed = {}
         self.read = {}  # numbers that the program has read: as they are in fp32
-        self.returned = False  # whether a backward pass has been
+        self.returned = self.learns = False  # whether a backward pass has been; whether one is to come
         self._known = {}
         self._names = {}  # by storage: name, parameter
         self._updates = {}
@@ -170,6 +170,7 @@ class Shadow(TorchDispatchMode):
         kwargs = kwargs or {}
         schema, name = func._schema, plain_name(func)
         writes = [i for i, each in enumerate(schema.arguments) if each.alias_info is not None and each.alias_info.is_write]
+        writes = [3, 4] if name == "native_batch_norm" else writes  # running statistics
         views = any(r.alias_info is not None and not r.alias_info.is_write for r in schema.returns)
         if self._idle or views or name in UNFILLED or not schema.name.startswith("aten::"):
             return func(*args, **kwargs)
@@ -185,7 +186,7 @@ class Shadow(TorchDispatchMode):
 
         with paused():
             wide = tree_map(widened, (args, kwargs))
-            where = self._where(name, [known for _, known in operands])
+            where = self._where(name, operands)
             changed = [x for i in writes for x in tree_leaves(args[i] if i < len(args) else
                                                               kwargs.get(schema.arguments[i].name)) if self._follows(x)]
             self._before(changed, where)
@@ -210,8 +211,8 @@ class Shadow(TorchDispatchMode):
         lows = [x for x in tree_leaves(result) if self._follows(x)]
         if not lows and not changed:
             return
-        results = self._again(call.name, func, *wide)
-        if results is None:
+        known, results = self._again(call.name, func, *wide)
+        if not known:
             for each in lows or changed:
                 self._view(self._record(each), each).copy_(each)
             return
@@ -228,29 +229,30 @@ class Shadow(TorchDispatchMode):
                 known.after = _whole(each).clone()
 
     def _again(self, name, func, args, kwargs):
-        """The operation on companions; None where it is random or unknown to fp32: these take what low precision has."""
+        """Whether fp32 can compute the operation, and what it gives; random numbers are those of low precision."""
         if torch.Tag.nondeterministic_seeded in func.tags:
-            return None
+            return False, None
         if name in ("_softmax", "_log_softmax"):
             args = (*args[:2], False)  # half to float
         try:
-            return func(*args, **kwargs)
+            return True, func(*args, **kwargs)
         except (RuntimeError, TypeError) as error:
             self.not_followed[name] = str(error).splitlines()[0]
-            return None
+            return False, None
 
-    def _where(self, name, known):
+    def _where(self, name, operands):
+        """The pass is "update" after a backward pass, up to the next module or operand that needs a gradient."""
         where = self.run.located(self.run.where(name, self.run.module()))
         del where["step"]
+        self.learns = where["pass"] == "forward" and torch.is_grad_enabled() and (
+            bool(self.run.module()) or any(x.requires_grad for x, _ in operands))
         if where["pass"] == "backward":
             self.returned = True
-            where["module"] = where["module"] or next((each.module for each in known if each.module), "")
+            where["module"] = where["module"] or next((each.module for _, each in operands if each.module), "")
         elif where["pass"] == "forward":
-            if torch.is_grad_enabled():
-                self.returned = False
-            elif self.returned:
-                where["pass"] = "update"
-            for each in known if where["pass"] == "forward" else ():
+            self.returned = self.returned and not self.learns
+            where["pass"] = "update" if self.returned else "forward"
+            for _, each in operands:
                 each.module = where["module"]
         return where
 
@@ -258,7 +260,8 @@ class Shadow(TorchDispatchMode):
         key = (where["module"], where["pass"], where["operation"], where["line"])
         entry = self.entries.get(key)
         if entry is None:
-            entry = self.entries[key] = {**where, "calls": 0, "error": 0.0, "before": 0.0, "constant": None,
+            entry = self.entries[key] = {**where, "calls": 0, "error": 0.0, "before": 0.0, "unit": 0.0,
+                                         "constant": None,
                                          **dict.fromkeys(("zeroed", "underflows", "subnormal", "absorbed", "addends", "saturated",
                                                           "merged", "results"), 0)}
         return entry
@@ -279,7 +282,7 @@ class Shadow(TorchDispatchMode):
         entry["results"] += low.numel()
         info = torch.finfo(FORMATS.get(getattr(self.run, "low", None), low.dtype) if low.dtype is torch.float32
                            else low.dtype)
-        error = relative_error(low, wide)
+        entry["unit"], error = info.eps, relative_error(low, wide)
         if call.where["pass"] == "forward":
             known.module = call.where["module"]
         known.error = error
@@ -336,7 +339,7 @@ class Shadow(TorchDispatchMode):
 
     @staticmethod
     def _count_absorbed(call, low, wide, entry):
-        if call.name in ADDS and len(call.args) > 1 and all(isinstance(x, torch.Tensor) and x.numel() > 1
+        if call.name in ADDS and len(call.args) > 1 and all(isinstance(x, torch.Tensor) and x.dtype is not torch.float64
                                                             for x in call.args[:2]):
             (a, b), (wide_a, wide_b) = call.args[:2], call.wide[:2]
             if call.kept is not None:
@@ -353,15 +356,14 @@ class Shadow(TorchDispatchMode):
     # ---- updates ----
 
     def _before(self, changed, where):
-        """Keeps what updates change. The next forward pass begins the next update."""
-        if where["pass"] == "forward" and torch.is_grad_enabled():
+        """Keeps what updates change. What has a backward pass to come ends them."""
+        if self.learns:
             self._settle()
-        elif where["pass"] != "backward" and not torch.is_grad_enabled():
-            for each in changed:
-                known = self._record(each)
-                if known.before is None:
-                    known.before = _whole(each).clone(), known.numbers.clone()
-                self._updates[each.untyped_storage()._cdata] = known
+        for each in changed if where["pass"] != "backward" else ():
+            key, known = each.untyped_storage()._cdata, self._record(each)
+            if not self.learns or key in self._names:
+                known.before = known.before or (_whole(each).clone(), known.numbers.clone())
+                self._updates[key] = known
 
     def _settle(self):
         """Counts by name the numbers that fp32 has moved since, and those of them that stood still in low precision."""
@@ -446,7 +448,8 @@ class Against(Answer):
                                                         "and differ in fp32"))
             if each["saturated"]:
                 found.append(("saturation", each, f"{each['saturated']} of {each['results']} results of {place} saturate"))
-            if each["absorbed"] * 100 > each["addends"] and each["operation"] == "cumsum":
+            share = 0.01 if each["operation"] == "cumsum" else 0.5
+            if each["absorbed"] > share * each["addends"] > 4 and each["error"] > 2 * each["unit"]:
                 found.append(("swamped sum", each, f"{each['absorbed']} of {each['addends']} addends of {place} change "
                                                    f"nothing; relative error {each['error']:.2g}"))
         for name, each in self.updates.items():
