@@ -26,13 +26,15 @@ class Emulation(Run):
         self.recipe = self.products.recipe
         self.low = self.recipe["low"]
         self.rounding = Rounding(self.low, self.recipe["flush"])
-        self.vector = self.rounding.vector
         casts = self.recipe["casts"]
         self.single = named | names_of(name for name, cast in casts.items() if cast == "single")
         if self.recipe["keep_batchnorm_fp32"]:
             self.single |= names_of(["batch_norm"])
         self.kinds = ParameterKinds(self.recipe["kept"]["linear_weight"])
         self.optimizers = OptimizerSteps(self.recipe, self.products, self.kinds, seed, self.not_emulated)
+        self._throughout = "weight" in self.recipe["kept"][""]  # nothing is kept in fp32: operations outside modules, too
+        self._exact = False  # whether the operation that runs belongs to a module in fp32
+        self._exact_products = None
         self._kinds = {}
         self._handlers = {**_torch_products.HANDLERS, **_convolutions.HANDLERS}
 
@@ -63,17 +65,30 @@ class Emulation(Run):
         if a.dtype not in (torch.float32, torch.float16, torch.bfloat16):
             raise NotImplementedError(f"emulate multiplies float32, float16 and bfloat16 tensors; aten::{name} has "
                                       f"{a.dtype}")
-        x, y = (self.kinds.value_of(each.detach()).float().numpy() for each in (a, b))
+        seen = (lambda x: x) if self._exact else self.kinds.value_of
+        x, y = (seen(each.detach()).float().numpy() for each in (a, b))
         operation = _torch_products.OPERATIONS[name]
-        result = torch.from_numpy(self.products.matmul(x, y, layer, operation, which, gradient))
+        products = self._fp32_products() if self._exact else self.products
+        result = torch.from_numpy(products.matmul(x, y, layer, operation, which, gradient))
         counts = self.rounding.counts(module)
         counts.products[PASSES[which]] = counts.products.get(PASSES[which], 0) + (x.shape[0] if x.ndim == 3 else 1)
         counts.multiplications += result.numel() * x.shape[-1]
         return self.step(result), module
 
+    def _fp32_products(self):
+        if self._exact_products is None:
+            backend = self.products.backend
+            known = "(" in backend or backend in ("soft:ieee", "eigen")
+            self._exact_products = _core.Emulated("fp32", backend if known else f"with_ieee({backend})", None, 0, [])
+        return self._exact_products
+
+    def vector(self, bias):
+        """A bias as the model sees it."""
+        return bias if self._exact else self.rounding.vector(bias)
+
     def step(self, tensor):
         """A step's result on the grid of the recipe's steps, in place: pure recipes compute in 16 bits throughout."""
-        if self.recipe["compute"] != "fp32":
+        if self.recipe["compute"] != "fp32" and not self._exact:
             _core.round_in_place(tensor.numpy(), self.recipe["compute"], self.recipe["flush"])
         return tensor
 
@@ -97,6 +112,9 @@ class Emulation(Run):
 
     def finish(self, name, result, operands, module, dtype=torch.float32):
         """The result of an operation, rounded to the recipe's format."""
+        if self._exact:
+            self.rounding.look(result, operands, self.where(name, module))
+            return self.mark(result)
         self.rounding.result(result, operands, self.where(name, module))
         return result if dtype is torch.float32 else result.to(dtype)
 
@@ -135,7 +153,45 @@ class Emulation(Run):
         known = self._kinds.get(func)
         if known is None:
             known = self._kinds[func] = self._classify(func)
+        if known[0] not in ("move", "view"):
+            self.remember_place()
+            if self.in_fp32() and not self.optimizers.running:
+                return known[1], self._in_single(func, *known[:2], args, kwargs)
+        if known[1].startswith("_foreach_") and known[0] == "unknown":
+            return known[1], self._one_by_one(func, known[1], known[2], args, kwargs)
         return known[1], self._compute(func, *known, args, kwargs)
+
+    def _in_single(self, func, kind, name, args, kwargs):
+        """In fp32, operands and result: what belongs to a module that fp32=[...] names."""
+        if kind == "product" and floats(args):
+            self._exact = True
+            try:
+                return self._handlers[name](self, *args, **kwargs)
+            finally:
+                self._exact = False
+        result = (on_one_thread if name in REDUCTIONS else _call)(func, args, kwargs)
+        where = self.where(name, self.module())
+        for each in floats(result):
+            self.rounding.look(each, args, where)
+        return self.mark(result)
+
+    def _one_by_one(self, func, name, in_place, args, kwargs):
+        """An operation on lists of tensors as one on each."""
+        base = name.removeprefix("_foreach_")
+        each = getattr(torch.ops.aten, "linalg_vector_norm" if base == "norm" else base + "_" * in_place)
+        count = len(next(x for x in args if isinstance(x, (list, tuple))))
+        results = []
+        self._again(True)
+        try:
+            for i in range(count):
+                own = [x[i] if isinstance(x, (list, tuple)) else x for x in args]
+                named = {key: x[i] if isinstance(x, (list, tuple)) else x for key, x in kwargs.items()}
+                if base in ("addcmul", "addcdiv") and len(own) > 3:
+                    named["value"] = own.pop()
+                results.append(each(*own, **named))
+        finally:
+            self._again(False)
+        return None if in_place else results
 
     def _compute(self, func, kind, name, in_place, args, kwargs):
         if kind in ("move", "view"):
@@ -180,8 +236,8 @@ class Emulation(Run):
                      and not (in_place and i == 0) else x for i, x in enumerate(args))
 
     def _optimizer(self, func, name, in_place, args, kwargs):
-        if name.startswith(("_foreach_", "_fused_")):
-            self._refuse(func, "give the optimizer foreach=False")
+        if name.startswith("_fused_"):  # fp32 inside; weights and state are rounded when the step is over
+            return func(*args, **kwargs)
         result = self.optimizers.compute(func, name, in_place, args, kwargs)
         for each in floats(result):
             self.rounding.look(each, args[1:], self.where(name, "optimizer"))
@@ -189,7 +245,8 @@ class Emulation(Run):
 
     def _inside(self, tensors):
         """Whether an operation is one of the model's."""
-        return bool(tensors) and (self.passes.backward or self._stack or any(x.requires_grad for x in tensors))
+        return bool(tensors) and (self._throughout or self.passes.backward or self._stack
+                                  or any(x.requires_grad for x in tensors))
 
     def _rounded(self, func, name, in_place, args, kwargs):
         tensors = floats(args)
@@ -197,6 +254,8 @@ class Emulation(Run):
         if self.passes.backward and name.endswith(("_backward", "_backward_data")) and name not in self.single:
             single = False  # the gradient of a low operand is low
         if not self._inside(tensors):
+            if tensors and self.low != "fp32" and any(x.dim() > 0 and x.dtype is torch.float32 for x in tensors):
+                self.left_in_fp32[f"{name} outside of modules"] += 1
             return func(*args, **kwargs)
         if not single:
             args = self._as_seen(args, in_place)
@@ -204,6 +263,9 @@ class Emulation(Run):
         if single:
             return self.mark(result)
         where = self.where(name, self.module())
+        if self._throughout and name in REDUCTIONS and isinstance(result, torch.Tensor) and result.dim() == 0:
+            self.rounding.result(result.detach().reshape(1), args, where)
+            return result
         for each in floats(result):
             if each.dtype is torch.float32 and not (in_place and isinstance(each, torch.nn.Parameter)):
                 self.rounding.result(each, args, where)

@@ -4,6 +4,7 @@ import torch
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
+from . import _autocast
 from ._attention import attention
 
 
@@ -18,6 +19,8 @@ class Functions(TorchFunctionMode):
         kwargs = kwargs or {}
         if self._run._paused:
             return func(*args, **kwargs)
+        if torch.is_autocast_enabled("cuda"):
+            args, kwargs = _autocast.cast(getattr(func, "__name__", ""), args, kwargs)
         handler = HANDLERS.get(func)
         return func(*args, **kwargs) if handler is None else handler(self._run, func, *args, **kwargs)
 

@@ -20,6 +20,7 @@ unsafe_split unsafe_split_with_sizes unsqueeze upsample_nearest1d upsample_neare
 where zero zeros zeros_like zeros_like_ _local_scalar_dense item any all unique _unique2 bitwise_and bitwise_or
 bitwise_not is_nonzero max min amax amin maximum minimum clamp clamp_min clamp_max relu threshold sign abs neg
 hardtanh native_dropout_mask exponential geometric cauchy log_normal repeat_interleave embedding
+_amp_foreach_non_finite_check_and_unscale _amp_update_scale is_nonzero _foreach_zero
 _use_cudnn_ctc_loss _record_function_enter _record_function_enter_new _record_function_exit
 """.split())
 

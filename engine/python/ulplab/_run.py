@@ -68,6 +68,7 @@ class Run(TorchDispatchMode):
         self.strict = strict
         self.passes = Passes()
         self.not_emulated = Counter()
+        self.left_in_fp32 = Counter()  # operations that a card would compute so, but perhaps not the user
         self.observers = []  # called with (func, name, where, args, kwargs, result) when an operation's result is known
         self._patterns = dict.fromkeys(modules_in_fp32, False)  # whether a module has matched
         self._functions = Functions(self)
@@ -182,6 +183,10 @@ class Run(TorchDispatchMode):
         return {**where, "module": where["module"] or place.module, "line": place.line}
 
     # ---- operations ----
+
+    def _again(self, entered):
+        """Sees the operations that an operation is taken apart into, or no longer."""
+        super().__enter__() if entered else super().__exit__(None, None, None)
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}

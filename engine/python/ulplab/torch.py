@@ -9,6 +9,7 @@
 docs/python.md says what is emulated, and how it compares with the trainer of the library.
 """
 
+import contextlib
 import warnings
 
 import torch
@@ -27,7 +28,7 @@ from ._report import Report
 from ._search import Search, search
 from ._shadow import Against, beside
 
-__all__ = ["emulate", "Report", "recipes", "GradScaler", "quantize_", "compare", "Comparison", "paused", "export",
+__all__ = ["emulate", "autocast", "Report", "recipes", "GradScaler", "quantize_", "compare", "Comparison", "paused", "export",
            "search", "Search", "diagnose", "Diagnosis", "record", "Recorder", "replay", "Replay", "Against"]
 
 
@@ -70,6 +71,17 @@ def emulate(unit="h100", recipe=None, *, order=None, fp32=(), strict=True, seed=
     run = (beside(kind) if against else kind)(backend_of(unit), *options, order, fp32, strict, seed)
     run.bound = bound
     return run
+
+
+@contextlib.contextmanager
+def autocast(unit="h100", dtype=torch.float16, **options):
+    """emulate(unit, **options) with a region of torch.autocast("cuda", dtype) in it: CUDA's lists of functions.
+
+    Matrix products, convolutions and attention take their operands in ``dtype``; powers, exponentials, logarithms, sums,
+    norms, softmax and losses theirs in fp32; additions of two types give the wider. Gives the emulation.
+    """
+    with emulate(unit, **options) as run, torch.autocast("cuda", dtype):
+        yield run
 
 
 class GradScaler:
