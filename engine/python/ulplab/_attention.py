@@ -18,14 +18,20 @@ def _fits(a):
             and (a["dropout_p"] == 0 or not a["training"]) and (mask is None or mask.dim() == 2))
 
 
-def attention(run, original, *args, **kwargs):
-    """torch.nn.functional.multi_head_attention_forward: of a sequence to itself as here, else as PyTorch has it."""
+def attention(functions, original, *args, **kwargs):
+    """torch.nn.functional.multi_head_attention_forward: of a sequence to itself as here, inside the mode that sees its
+    functions; else as PyTorch has it."""
     bound = _parameters.bind(*args, **kwargs)
     bound.apply_defaults()
     a = bound.arguments
     if not _fits(a):
         y, weights = original(**{**a, "need_weights": True})  # else by a kernel that hides its products
         return y, weights if a["need_weights"] else None
+    with functions:
+        return _of_itself(a)
+
+
+def _of_itself(a):
     time, batch, width = a["query"].shape  # PyTorch's order of extents here
     heads, each = a["num_heads"], width // a["num_heads"]
 
@@ -47,3 +53,42 @@ def attention(run, original, *args, **kwargs):
         return y, None
     weights = weights.reshape(batch, heads, time, time)
     return y, weights.mean(1) if a["average_attn_weights"] else weights
+
+
+class _Scores(torch.autograd.Function):
+    """query key^T, batched, in fp32: a fused kernel's scores, which it keeps in its accumulators."""
+
+    @staticmethod
+    def forward(ctx, query, key):
+        ctx.save_for_backward(query, key)
+        return _product(query, key.transpose(1, 2))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        query, key = ctx.saved_tensors
+        low = gradient.to(query.dtype)
+        return torch.bmm(low, key), torch.bmm(low.transpose(1, 2), query)
+
+
+def _product(a, b):
+    from ._run import active
+    return active[-1].unrounded(a, b)
+
+
+def fused_attention(query, key, value, mask, dropout, is_causal, scale, enable_gqa):
+    """softmax(query key^T scale + mask) value: scores, softmax and sums in fp32, probabilities rounded to the operands'
+    type before the second product, and the result once."""
+    if enable_gqa:
+        key, value = (x.repeat_interleave(query.shape[-3] // x.shape[-3], -3) for x in (key, value))
+    batch, (rows, width), columns = torch.broadcast_shapes(query.shape[:-2], key.shape[:-2]), query.shape[-2:], key.shape[-2]
+    q, k, v = (x.expand(*batch, *x.shape[-2:]).reshape(-1, *x.shape[-2:]) for x in (query, key, value))
+    scores = _Scores.apply(q, k).reshape(*batch, rows, columns) * (1 / math.sqrt(width) if scale is None else scale)
+    if is_causal:
+        scores = scores.masked_fill(torch.ones(rows, columns, dtype=torch.bool).tril().logical_not(), -math.inf)
+    if mask is not None:
+        scores = scores.masked_fill(mask.logical_not(), -math.inf) if mask.dtype is torch.bool else scores + mask.float()
+    weights = torch.softmax(scores, -1)
+    if dropout:
+        weights = torch.dropout(weights, dropout, True)
+    weights = weights.to(query.dtype).reshape(-1, rows, columns)
+    return torch.bmm(weights, v).reshape(*batch, rows, v.shape[-1])

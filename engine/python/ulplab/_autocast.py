@@ -43,6 +43,15 @@ def _types(values):
             yield from _types(x)
 
 
+def in_type(dtype, args, kwargs):
+    """Arguments with their tensors of numbers cast to a type."""
+    return tuple(_cast(x, dtype) for x in args), {key: _cast(x, dtype) for key, x in kwargs.items()}
+
+
+def types_of(args, kwargs):
+    return set(_types((*args, *kwargs.values())))
+
+
 def cast(name, args, kwargs):
     """The arguments of a function as the region that is entered hands them on."""
     if name in LOW:
@@ -52,8 +61,7 @@ def cast(name, args, kwargs):
             return args, kwargs
         dtype = torch.float32
     elif name in WIDEST:
-        found = set(_types((*args, *kwargs.values())))
-        if len(found) < 2:
+        if len(types_of(args, kwargs)) < 2:
             return args, kwargs
         dtype = torch.float32
     elif name == "binary_cross_entropy":
@@ -61,4 +69,4 @@ def cast(name, args, kwargs):
                            "of torch.autocast('cuda', enabled=False) with float32 inputs")
     else:
         return args, kwargs
-    return tuple(_cast(x, dtype) for x in args), {key: _cast(x, dtype) for key, x in kwargs.items()}
+    return in_type(dtype, args, kwargs)

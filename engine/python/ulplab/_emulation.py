@@ -25,7 +25,7 @@ class Emulation(Run):
         self.products = _core.Emulated(recipe, backend, _order(order), seed, in_fp32)
         self.recipe = self.products.recipe
         self.low = self.recipe["low"]
-        self.rounding = Rounding(self.low, self.recipe["flush"])
+        self.rounding = Rounding(self.low, self.recipe["flush"], self.located)
         casts = self.recipe["casts"]
         self.single = named | names_of(name for name, cast in casts.items() if cast == "single")
         if self.recipe["keep_batchnorm_fp32"]:
@@ -52,7 +52,7 @@ class Emulation(Run):
     def report(self):
         """What was computed up to now: a Report."""
         return Report(self.recipe["name"], self.products.backend, self.products.path(1024, 1024, 1024),
-                      self.rounding.modules, self.rounding.first, self.not_emulated, self.optimizers.lost)
+                      self.rounding.modules, self.rounding.first, self.not_emulated, self.optimizers.lost, self.left_in_fp32)
 
     def multiply(self, name, a, b, purpose=None):
         """A * B in fp32, as the unit gives it, by the recipe's rules for its operands, rounded to the format of the recipe's

@@ -5,7 +5,7 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from . import _autocast
-from ._attention import attention
+from ._attention import attention, fused_attention
 
 
 class Functions(TorchFunctionMode):
@@ -21,6 +21,8 @@ class Functions(TorchFunctionMode):
             return func(*args, **kwargs)
         if torch.is_autocast_enabled("cuda"):
             args, kwargs = _autocast.cast(getattr(func, "__name__", ""), args, kwargs)
+        elif self._run.by_types and self._run.has_fp32:
+            args, kwargs = self._run.one_type(getattr(func, "__name__", ""), args, kwargs)
         handler = HANDLERS.get(func)
         return func(*args, **kwargs) if handler is None else handler(self._run, func, *args, **kwargs)
 
@@ -38,5 +40,17 @@ def _backward(run, func, *args, **kwargs):
         return func(*args, **kwargs)
 
 
-HANDLERS = {functional.linear: _linear, functional.multi_head_attention_forward: attention,
+def _attention(run, func, *args, **kwargs):
+    return attention(run._functions, func, *args, **kwargs)
+
+
+def _sdpa(run, func, query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
+    """Attention as a fused kernel computes it, where the tensors' types decide: scores and softmax in fp32."""
+    if not run.by_types or query.dtype not in (torch.float16, torch.bfloat16):
+        return func(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
+    return fused_attention(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
+
+
+HANDLERS = {functional.scaled_dot_product_attention: _sdpa,
+            functional.linear: _linear, functional.multi_head_attention_forward: _attention,
             **{func: _backward for func in (torch.Tensor.backward, torch.autograd.backward, torch.autograd.grad)}}

@@ -5,7 +5,7 @@ import math
 
 import torch
 
-from . import _convolutions, _core, _torch_products
+from . import _autocast, _convolutions, _core, _torch_products
 from ._ops import MOVES, REDUCTIONS, ROUNDED, names_of, plain_name, split_names
 from ._optimizer_steps import Steps
 from ._passes import PASSES
@@ -77,6 +77,8 @@ def halving_sum(x, dims):
 
 
 class Native(Run):
+    by_types = True
+
     def __init__(self, backend, order, fp32, strict, seed):
         operations, modules = split_names(fp32)
         super().__init__(strict, modules)
@@ -84,7 +86,7 @@ class Native(Run):
         self.backend = backend if "(" in backend or backend in ("soft:ieee", "eigen") else f"with_ieee({backend})"
         self._order, self._seed = _order(order), seed
         self._engines = {}
-        self.rounding = Rounding("fp32", False)
+        self.rounding = Rounding("fp32", False, self.located)
         self.optimizers = Steps()
         self._plans = {}
         self._type = torch.float32
@@ -100,7 +102,7 @@ class Native(Run):
         engine = next(iter(self._engines.values()), None)
         path = engine.path(1024, 1024, 1024) if engine is not None else "no products"
         return Report("the tensors' types", self.backend, path, self.rounding.modules, self.rounding.first,
-                      self.not_emulated, self.optimizers.lost)
+                      self.not_emulated, self.optimizers.lost, self.left_in_fp32)
 
     # ---- products ----
 
@@ -126,6 +128,30 @@ class Native(Run):
         counts.products[PASSES[which]] = counts.products.get(PASSES[which], 0) + (x.shape[0] if x.ndim == 3 else 1)
         counts.multiplications += result.numel() * x.shape[-1]
         return result, module
+
+    @property
+    def has_fp32(self):
+        """Whether something is computed in fp32 though its tensors are not."""
+        return bool(self._patterns or self.single)
+
+    def one_type(self, name, args, kwargs):
+        """The arguments of a product's function where fp32=[...] has made them of two types, by casts that autograd sees:
+        in fp32 inside a module that it names, else in the low type."""
+        if name not in _autocast.LOW:
+            return args, kwargs
+        types = _autocast.types_of(args, kwargs)
+        if self._fp32.get(self.module(), False):
+            return _autocast.in_type(torch.float32, args, kwargs)
+        if len(types) < 2:
+            return args, kwargs
+        return _autocast.in_type(next(t for t in types if t in LOW), args, kwargs)
+
+    def unrounded(self, a, b):
+        """A product of a fused kernel, which stays in fp32."""
+        self._type = a.dtype
+        result, module = self.multiply("bmm", a, b)
+        self.rounding.look(result, (a, b), self.where("bmm", module))
+        return result
 
     @staticmethod
     def step(tensor):
@@ -154,6 +180,9 @@ class Native(Run):
             if any(t.is_floating_point or t.is_complex for t in types):
                 self.not_emulated[f"{func._schema.name} of {', '.join(sorted(str(t)[6:] for t in types))}"] += 1
             return func(*args, **kwargs)
+        if len(types) > 1 and not self.has_fp32 and not self.passes.backward:
+            raise RuntimeError(f"{func._schema.name} has operands of {' and '.join(sorted(str(t)[6:] for t in types))}, which a "
+                               "card refuses: expected them to have the same dtype")
         low = [t for t in types if t in LOW]
         self._type = torch.float32 if single or not low else low[0]
         if plan.name == "convolution" and args[2] is not None and self._type in LOW:

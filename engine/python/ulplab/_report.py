@@ -1,43 +1,139 @@
 """What an emulated run did: products, overflows and underflows by module, and the first value that is not finite."""
 
+import json
+import math
+
+import torch
+
 
 class Counts:
-    """Of one module: products and multiplications by pass, and what rounding made of results."""
+    """Of one module: products and multiplications by pass, what rounding made of results, and their largest magnitude."""
 
-    __slots__ = ("products", "multiplications", "overflows", "underflows", "rounded")
+    __slots__ = ("products", "multiplications", "overflows", "underflows", "rounded", "largest")
 
     def __init__(self):
         self.products = {}
         self.multiplications = 0
         self.overflows = self.underflows = self.rounded = 0
+        self.largest = 0.0
 
     def as_dict(self):
         return {name: getattr(self, name) for name in self.__slots__}
 
 
+class Products(dict):
+    """Products by module; compares, adds and prints as their total where a number is wanted."""
+
+    def __int__(self):
+        return sum(self.values())
+
+    __index__ = __int__
+
+    def __gt__(self, number):
+        return int(self) > number
+
+    def __ge__(self, number):
+        return int(self) >= number
+
+    def __lt__(self, number):
+        return int(self) < number
+
+    def __le__(self, number):
+        return int(self) <= number
+
+    def __eq__(self, other):
+        return int(self) == other if isinstance(other, (int, float)) else dict(self) == other
+
+    __hash__ = None
+
+
+def bare_name(operation):
+    """"softmax" for "_softmax", "layer_norm" for "native_layer_norm"."""
+    return operation.lstrip("_").removeprefix("native_")
+
+
+def described(operands, place, shape):
+    """Operands for a report: tensors by shape, type and largest finite magnitude, with the element at a place of the same
+    shape; numbers as they are."""
+    found = []
+    for x in operands:
+        if isinstance(x, (list, tuple)):
+            found += described([each for each in x if isinstance(each, torch.Tensor)], place, shape)
+        elif isinstance(x, torch.Tensor) and x.is_floating_point() and x.numel():
+            magnitudes = torch.nan_to_num(x.detach().float(), 0.0, 0.0, 0.0).abs()
+            found.append({"shape": tuple(x.shape), "type": str(x.dtype)[6:], "largest": float(magnitudes.max()),
+                          "smallest": float(x.detach().float().abs().min())})
+            if tuple(x.shape) == tuple(shape):
+                found[-1]["value"] = float(x.detach()[place])
+        elif isinstance(x, (int, float)) and not isinstance(x, bool):
+            found.append({"value": x})
+    return found
+
+
+_PRODUCTS = ("mm", "addmm", "bmm", "baddbmm", "convolution", "convolution_backward", "scaled_mm", "mv", "dot")
+_DIVISIONS = ("div", "addcdiv", "reciprocal", "rsqrt", "log", "log2", "log10", "pow", "sqrt", "div_")
+
+
+def remedy_of(first, format):
+    """What a first value that is not finite asks for, from its numbers."""
+    limit = LARGEST.get(format, LARGEST["fp32"])
+    operation, module, exact = first["operation"], first["module"], first.get("exact")
+    target = module if module and (operation in _PRODUCTS or "backward" in operation) else operation
+    in_fp32 = f"compute {target} in fp32: fp32=['{target}']"
+    divides = operation in _DIVISIONS and any(x.get("smallest", 1) == 0 or x.get("value", 1) == 0 for x in first["operands"])
+    if first["pass"] == "optimizer":
+        return ("a divisor is 0: keep weights and moments in fp32 (masters), or give the optimizer an eps that "
+                f"{format} holds beside its moments (1e-4, at least {TINY.get(format, 0):.1g})" if divides or math.isnan(
+                    first["value"]) else "keep weights and moments in fp32 (masters), or lower the learning rate")
+    if exact is not None and math.isfinite(exact) and abs(exact) > limit:
+        power = math.floor(math.log2(limit / abs(exact)))
+        if first["pass"] == "backward":
+            return (f"{abs(exact):.6g} is above {format}'s largest number {limit:g}: lower the loss scale by 2^{power} or more, "
+                    f"or {in_fp32}")
+        return (f"{abs(exact):.6g} is above {format}'s largest number {limit:g}: {in_fp32}; or scale by at most 2^{power}; or "
+                f"clamp at {limit:g}" + ("; or use bf16" if format == "fp16" else ""))
+    if "softmax" in operation:
+        return ("a row has nothing but -inf: mask with torch.finfo(x.dtype).min, or set such rows to 0 by torch.where after "
+                "the softmax")
+    if first["pass"] == "backward" or divides:
+        return ("it is so at any loss scale, and in fp32 where its operands are the same: add an eps inside the square root, "
+                "or to the divisor")
+    return in_fp32
+
+
+LARGEST = {"fp16": 65504.0, "bf16": 3.3895313892515355e38, "fp32": 3.4028234663852886e38}
+TINY = {"fp16": 2.0**-24, "bf16": 2.0**-133, "fp32": 2.0**-149}
+
+
 class Report:
     """modules          a dictionary for each module's path: products by pass, multiplications, overflows, underflows
-                        (nonzero results that became zero), rounded (results)
-    first_not_finite    None, or a dictionary: module, pass, operation, element, value, operands
-    not_emulated        operations (and other things) that ran in fp32, with how often
+                        (nonzero results that became zero), rounded (results), largest (magnitude among its results)
+    products            their number by module; int(report.products) is the total
+    first_not_finite    None, or a dictionary: module, pass, step, operation, element, value, line (of the user's code),
+                        operands (shape, type, largest and smallest magnitude), exact (before rounding), before (the
+                        largest results by module until then), remedy
+    lost_updates        by parameter: elements whose weight a step did not move though their gradient was not 0
+    not_emulated        operations (and other things) that PyTorch computed, with how often
+    left_in_fp32        operations outside of modules that a recipe left in fp32, with how often
     path                the way a product takes: unit, chain of instructions, kernel
     against             with emulate(..., against="fp32"): an Against, what the fp32 run beside shows
     """
 
     against = None
 
-    def __init__(self, recipe, backend, path, modules, first, not_emulated, lost_updates=None):
+    def __init__(self, recipe, backend, path, modules, first, not_emulated, lost_updates=None, left_in_fp32=None):
         self.recipe = recipe
         self.backend = backend
         self.path = path
         self.modules = {name: counts.as_dict() for name, counts in modules.items()}
-        self.first_not_finite = first
+        self.first_not_finite = None if first is None else dict(first)
         self.not_emulated = dict(not_emulated)
         self.lost_updates = {name: dict(each) for name, each in (lost_updates or {}).items()}
+        self.left_in_fp32 = dict(left_in_fp32 or {})
 
     @property
     def products(self):
-        return sum(sum(each["products"].values()) for each in self.modules.values())
+        return Products({name: sum(each["products"].values()) for name, each in self.modules.items() if each["products"]})
 
     @property
     def overflows(self):
@@ -47,8 +143,14 @@ class Report:
     def underflows(self):
         return sum(each["underflows"] for each in self.modules.values())
 
+    def to_json(self):
+        """The report as JSON text; infinities and NaN as texts."""
+        fields = {**self.__dict__, "products": dict(self.products), "overflows": self.overflows,
+                  "underflows": self.underflows}
+        return json.dumps(plain(fields))
+
     def __repr__(self):
-        lines = [f"{self.recipe} on {self.backend}: {self.products} products ({self.path})",
+        lines = [f"{self.recipe} on {self.backend}: {int(self.products)} products ({self.path})",
                  f"{'module':<32} {'forward':>8} {'dgrad':>8} {'wgrad':>8} {'overflows':>10} {'underflows':>11}"]
         for name, each in self.modules.items():
             passes = [each["products"].get(p, 0) for p in ("forward", "input gradient", "weight gradient")]
@@ -57,9 +159,25 @@ class Report:
         first = self.first_not_finite
         if first:
             lines.append(f"first value that is not finite: {first['value']} at {first['element']} of {first['operation']}, "
-                         f"module {first['module'] or '(none)'}, {first['pass']}, step {first['step']}")
-        for name, count in self.not_emulated.items():
-            lines.append(f"not emulated: {name} ({count})")
+                         f"module {first['module'] or '(none)'}, {first['pass']}, step {first['step']}, "
+                         f"{first['line'] or 'no line'}")
+            lines.append(f"remedy: {first['remedy']}")
+        for name, each in self.lost_updates.items():
+            lines.append(f"lost updates: {name}: {each['unmoved']} weights with a gradient did not move, in {each['steps']} "
+                         f"steps of {each['elements']} weights")
+        for what, counts in (("not emulated", self.not_emulated), ("left in fp32", self.left_in_fp32)):
+            lines += [f"{what}: {name} ({count})" for name, count in counts.items()]
         if self.against is not None:
             lines.append(repr(self.against))
         return "\n".join(lines)
+
+
+def plain(x):
+    """What JSON holds: objects as their fields, infinities and NaN as texts."""
+    if isinstance(x, dict):
+        return {str(key): plain(each) for key, each in x.items()}
+    if isinstance(x, (list, tuple)):
+        return [plain(each) for each in x]
+    if hasattr(x, "__dict__"):
+        return plain(vars(x))
+    return str(x) if isinstance(x, float) and not math.isfinite(x) else x

@@ -2,11 +2,10 @@
 
 from collections import OrderedDict
 
-import numpy
 import torch
 
 from . import _core
-from ._report import Counts
+from ._report import LARGEST, Counts, bare_name, described, remedy_of
 
 
 def _dense_array(tensor):
@@ -18,16 +17,20 @@ def _dense_array(tensor):
     return array if array.flags.c_contiguous else None
 
 
-def _at(x, place, shape):
-    if not isinstance(x, torch.Tensor):
-        return x
-    return float(x[place]) if tuple(x.shape) == tuple(shape) else x.detach().clone()
+def _tensors(operands):
+    for x in operands:
+        if isinstance(x, (list, tuple)):
+            yield from _tensors(x)
+        elif isinstance(x, torch.Tensor) and x.is_floating_point():
+            yield x.detach()
 
 
 class Rounding:
     """Rounds to the format ``low``, in place; counts overflows and underflows; keeps the first value not finite."""
 
-    def __init__(self, low, flush):
+    def __init__(self, low, flush, locate=lambda where: {**where, "line": None}):
+        """locate: adds the user's line to a result's "module", "pass", ..."""
+        self._locate = locate
         self.low = low
         self._flush = flush
         self.modules = OrderedDict()
@@ -51,13 +54,14 @@ class Rounding:
             self.result(copy, operands, where)
             tensor.detach().copy_(copy)
             return
-        overflows, underflows, not_finite, _ = _core.round_in_place(array, self.low, self._flush)
         counts = self.counts(where["module"])
+        before = self._measure(tensor, counts)
+        overflows, underflows, not_finite, _ = _core.round_in_place(array, self.low, self._flush)
         counts.rounded += array.size
         counts.overflows += overflows
         counts.underflows += underflows
         if not_finite:
-            self.look(tensor, operands, where)
+            self.look(tensor, operands, where, before)
 
     def narrowed(self, wide, type, operands, where):
         """A result in fp32, which may be changed, as a tensor of a low type."""
@@ -70,26 +74,48 @@ class Rounding:
         if array is None or not array.flags.writeable:
             wide = wide.detach().contiguous().clone()
             array = wide.numpy()
-        overflows, underflows, not_finite, _ = _core.round_in_place(array, self.low, self._flush)
         counts = self.counts(where["module"])
+        before = self._measure(wide, counts)
+        overflows, underflows, not_finite, _ = _core.round_in_place(array, self.low, self._flush)
         counts.rounded += array.size
         counts.overflows += overflows
         counts.underflows += underflows
         if not_finite:
-            self.look(wide, operands, where)
+            self.look(wide, operands, where, before)
         return wide.detach().to(type)
 
-    def look(self, tensor, operands, where):
-        """Notes the first value that is not finite though all operands are."""
-        if self.first is not None or tensor.numel() == 0 or torch.isfinite(tensor).all():
+    def _measure(self, wide, counts):
+        """Notes the largest magnitude, until the first value that is not finite; a copy where the format cannot hold it."""
+        if self.first is not None:
+            return None
+        least, most = torch.aminmax(wide.detach())
+        largest = max(-float(least), float(most))
+        if largest <= LARGEST.get(self.low, LARGEST["fp32"]):
+            counts.largest = max(counts.largest, largest)
+            return None
+        return wide.detach().clone()
+
+    def look(self, tensor, operands, where, before=None):
+        """Notes the first value that is not finite though all operands are (or NaN, though none is). before: the same
+        results in fp32, unrounded."""
+        if self.first is not None or tensor.numel() == 0 or tensor.is_meta:
             return
-        if any(isinstance(x, torch.Tensor) and x.is_floating_point() and not torch.isfinite(x).all() for x in operands):
+        tensor = tensor.detach()
+        if torch.isfinite(tensor).all():
             return
-        array = tensor.detach().numpy()
-        place = tuple(int(i) for i in numpy.argwhere(~numpy.isfinite(array))[0])
-        self.first = {**where, "element": place, "value": float(array[place]),
-                      "operands": [_at(x, place, array.shape) for x in operands
-                                   if isinstance(x, (torch.Tensor, int, float))]}
+        has_nan = bool(torch.isnan(tensor).any())
+        for x in _tensors(operands):
+            if torch.isnan(x).any() if has_nan else not torch.isfinite(x).all():
+                return
+        wanted = torch.isnan(tensor) if has_nan else ~torch.isfinite(tensor)
+        place = tuple(int(i) for i in torch.nonzero(wanted)[0]) if tensor.dim() else ()
+        first = {**self._locate(where), "element": place, "value": float(tensor[place]),
+                 "operands": described(operands, place, tensor.shape),
+                 "exact": None if before is None else float(before[place]),
+                 "before": {name: each.largest for name, each in self.modules.items() if each.largest}}
+        first["operation"] = bare_name(first["operation"])
+        first["remedy"] = remedy_of(first, self.low)
+        self.first = first
 
     def parameter(self, parameter):
         """A copy of a parameter, or of a view of one, in the format; a parameter's is made anew when it changes."""

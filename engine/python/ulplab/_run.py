@@ -61,6 +61,7 @@ class Place(NamedTuple):
 
 
 class Run(TorchDispatchMode):
+    by_types = False  # whether the tensors' own types decide
     MOST_PLACES = 1 << 17  # of operations whose backward pass has not come
 
     def __init__(self, strict, modules_in_fp32):

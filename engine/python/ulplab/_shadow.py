@@ -14,6 +14,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from ._analysis import _Printed
 from ._ops import MOVES, plain_name
+from ._report import plain
 from ._run import paused
 
 FORMATS = {"fp16": torch.float16, "bf16": torch.bfloat16}
@@ -409,7 +410,7 @@ class Answer(_Printed):
     """An answer as an object: it prints, in notebooks too, and its fields are JSON."""
 
     def to_json(self):
-        return json.dumps(self, default=lambda x: vars(x) if hasattr(x, "__dict__") else str(x))
+        return json.dumps(plain(self))
 
 
 class Against(Answer):
