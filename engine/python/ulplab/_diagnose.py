@@ -7,7 +7,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ._ops import plain_name
-from ._search import TooManyTrials, Trials, needed, options_of, power_text
+from ._search import TooManyTrials, Trials, needed, power_text
 from ._run import user_line
 from ._shadow import Answer, place_of
 
@@ -98,11 +98,9 @@ def diagnose(step, unit="h100", recipe=None, *, model=None, optimizer=None, scal
              progress=False, fp32=(), **options):
     """Why a step is not finite or far from fp32: cause, evidence, and a remedy that was tried.
 
-    All arguments are those of :func:`search`; fp32 is a list that the user has already. A step that
-    :func:`replay` made knows its model, optimizer and recipe. Returns a Diagnosis, which prints.
+    All arguments are those of :func:`search`; fp32 is a list that the user has already. Returns a Diagnosis, which prints.
     """
-    recipe, given = options_of(step, recipe, dict(model=model, optimizer=optimizer, scaler=scaler))
-    runs = Trials(step, unit, **given, bound=bound, limit=trials, progress=progress, options=options)
+    runs = Trials(step, unit, model=model, optimizer=optimizer, scaler=scaler, bound=bound, limit=trials, progress=progress, options=options)
     first = runs(recipe, fp32, None)
     found = Diagnosis(first.against)
     if first.failed and "without overflow" not in first.failed:

@@ -1,9 +1,9 @@
 """A failing step of a run elsewhere, written to a folder, and the same step again here."""
 
+import contextlib
 import json
 import os
 import platform
-import shutil
 
 import numpy
 import torch
@@ -11,8 +11,6 @@ from torch.utils._pytree import tree_leaves
 
 from . import _core, _search
 from ._run import paused
-
-KEPT = 1  # dumps of one recorder
 
 
 def _stored(tensor):
@@ -55,16 +53,25 @@ class _Tree:
 
 
 class Recorder:
-    """Follows a model's forward passes; called with the loss after the backward pass, it writes a step that went wrong.
+    """Follows a training elsewhere, and writes its first step that goes wrong, for :func:`replay`.
 
-    written   the folders that it wrote
+        recorder = ulplab.torch.record(model, "dump", optimizer=optimizer, scaler=scaler)
+        ...
+        scaler.scale(loss).backward()
+        recorder(loss, labels=y)      # before scaler.step(optimizer)
+
+    The folder gets weights.npz, tensors.npz (inputs, what the call gave, the optimizer's state, random numbers) and step.json
+    (their structure, the scaler's state, autocast, versions), nothing pickled; it appears when it is complete. written: the
+    folders that there are, at most one a process.
     """
 
-    def __init__(self, model, folder, optimizer, scaler):
-        self.model, self.folder = model, os.fspath(folder)
+    def __init__(self, model, folder, *, optimizer=None, scaler=None):
+        rank = int(os.environ.get("RANK", 0))
+        self.model, self.folder = model, os.fspath(folder) + (f".rank{rank}" if rank else "")
+        if os.path.exists(self.folder):
+            raise ValueError(f"{self.folder} exists; give a folder that does not, or remove it")
         self.optimizer, self.scaler = optimizer, scaler
-        self.written, self.steps = [], 0
-        self._inputs = None
+        self.written, self.steps, self._inputs = [], 0, None
         self._hook = model.register_forward_pre_hook(self._before, with_kwargs=True)
 
     def close(self):
@@ -72,12 +79,12 @@ class Recorder:
 
     def _before(self, model, args, kwargs):
         device = next((x.device.type for x in tree_leaves([args, kwargs]) if isinstance(x, torch.Tensor)), "cpu")
-        kind = device if torch.is_autocast_enabled(device) else "cpu"
+        cast = torch.is_autocast_enabled(device)
         self._inputs = {"args": args, "kwargs": kwargs, "random": torch.get_rng_state(),
                         "cuda_random": torch.cuda.get_rng_state() if torch.cuda.is_initialized() else None,
                         "buffers": {name: each.detach().clone() for name, each in model.named_buffers()},
-                        "autocast": str(torch.get_autocast_dtype(kind)).split(".")[-1]
-                        if torch.is_autocast_enabled(kind) else None, "training": model.training}
+                        "autocast": [device, str(torch.get_autocast_dtype(device)).split(".")[-1]] if cast else None,
+                        "training": model.training}
 
     def __call__(self, loss=None, always=False, **kept):
         """Writes the step where its loss or a gradient is not finite, or always. kept: what the loss needs besides, labels
@@ -86,15 +93,13 @@ class Recorder:
         if self._inputs is None:
             raise RuntimeError("nothing was recorded: call the model before the recorder")
         tensors = [p.grad for p in self.model.parameters() if p.grad is not None] + ([] if loss is None else [loss])
-        if len(self.written) >= KEPT or not (always or any(not bool(torch.isfinite(x).all()) for x in tensors)):
+        if self.written or not (always or any(not bool(torch.isfinite(x).all()) for x in tensors)):
             return False
-        rank = int(os.environ.get("RANK", 0))
-        self._write(f"{self.folder}.rank{rank}" if rank else self.folder, loss, kept)
+        self._write(loss, kept)
         return True
 
-    def _write(self, folder, loss, kept):
-        partial = f"{folder}.partial-{os.getpid()}"
-        shutil.rmtree(partial, ignore_errors=True)
+    def _write(self, loss, kept):
+        partial = f"{self.folder}.partial-{os.getpid()}"
         os.makedirs(partial)
         arrays, weights = {}, {**dict(self.model.named_parameters()), **self._inputs.pop("buffers")}
         tree = _Tree(arrays)
@@ -113,24 +118,8 @@ class Recorder:
             numpy.savez(file, **arrays)
         with open(os.path.join(partial, "step.json"), "w", encoding="utf-8") as file:
             json.dump(content, file)
-        shutil.rmtree(folder, ignore_errors=True)
-        os.rename(partial, folder)
-        self.written.append(folder)
-
-
-def record(model, folder, *, optimizer=None, scaler=None):
-    """Follows a training elsewhere, and writes the first step that goes wrong, for :func:`replay`.
-
-        recorder = ulplab.torch.record(model, "dump", optimizer=optimizer, scaler=scaler)
-        ...
-        scaler.scale(loss).backward()
-        recorder(loss, labels=y)      # before scaler.step(optimizer)
-
-    The folder gets weights.npz, tensors.npz (inputs, what the call gave, the optimizer's state, random numbers)
-    and step.json (their structure, the scaler's state, autocast, versions), nothing pickled; it appears when it is complete.
-    Returns a Recorder.
-    """
-    return Recorder(model, folder, optimizer, scaler)
+        os.rename(partial, self.folder)
+        self.written.append(self.folder)
 
 
 def _arrays(folder, name):
@@ -139,14 +128,23 @@ def _arrays(folder, name):
 
 
 class Replay:
-    """A recorded step: replay() or replay(run) computes it again, from the recorded state each time, and returns the loss.
+    """The step that :func:`record` wrote, on the CPU: replay() or replay(run) computes it again, from the recorded state each
+    time, and returns the loss; a step for :func:`diagnose` and :func:`search`.
 
-    recipe   of emulate, for what the step was computed in: "mixed_fp16" or "bf16" under autocast, None where the weights
-             have types of their own; fp32 otherwise
-    args, kwargs, kept   the inputs, and what else was recorded; scale: the loss scale; versions, recorded_loss
+        step = ulplab.torch.replay("dump", model, lambda y, kept: loss_of(y, kept["labels"]))
+        print(ulplab.torch.diagnose(step))
+
+    model       built as there, on the CPU; gets the recorded weights and types
+    loss        loss(output, kept): what was differentiated; kept is what the recorder was called with
+    optimizer   gets the recorded state
+    args, kwargs, kept, autocast (device and dtype), scale (of the loss), versions, recorded_loss   what was recorded
+
+    Model and loss are computed under the recorded autocast, which acts inside emulate as on a card.
+
+    DataError: the folder holds no recorded step, or that of another model.
     """
 
-    def __init__(self, folder, model, loss, optimizer, scaler):
+    def __init__(self, folder, model, loss=lambda output, kept: getattr(output, "loss", output), *, optimizer=None):
         folder = os.fspath(folder)
         try:
             with open(os.path.join(folder, "step.json"), encoding="utf-8") as file:
@@ -169,17 +167,16 @@ class Replay:
         self.model, self.optimizer, self.loss = model, optimizer, loss
         self.args, self.kwargs, self.kept = inputs["args"], inputs["kwargs"], tree.nested(content["kept"])
         self.versions, self.recorded_loss = content["versions"], content["loss"]
-        narrow = {"float16": "mixed_fp16", "bfloat16": "bf16"}
-        typed = any(each in narrow for each in content["dtypes"].values())
-        self.recipe = narrow.get(inputs["autocast"], None if typed else "fp32")
+        self.autocast = inputs["autocast"]
         self.state = {"model": model, "optimizer": optimizer}
         torch.set_rng_state(inputs["random"])
         self._start = _search.State(model, optimizer)
 
     def __call__(self, run=None):
         self._start.restore()
-        output = self.model(*self.args, **self.kwargs)
-        loss = self.loss(output, self.kept)
+        cast = self.autocast and torch.autocast(self.autocast[0], getattr(torch, self.autocast[1]))
+        with cast or contextlib.nullcontext():
+            loss = self.loss(self.model(*self.args, **self.kwargs), self.kept)
         if isinstance(loss, torch.Tensor) and loss.requires_grad:
             _search.scaler_used = True
             scale = self.scale if _search.forced_scale is None else _search.forced_scale
@@ -194,15 +191,4 @@ class Replay:
         return loss
 
 
-def replay(folder, model, loss=lambda output, kept: getattr(output, "loss", output), *, optimizer=None):
-    """The step that :func:`record` wrote, for :func:`diagnose` and :func:`search`, on the CPU.
-
-    model       built as there, on the CPU; gets the recorded weights and types
-    loss        loss(output, kept): what was differentiated; kept is what the recorder was called with
-    optimizer   gets the recorded state
-
-        print(ulplab.torch.diagnose(ulplab.torch.replay("dump", model, lambda y, kept: loss_of(y, kept["labels"]))))
-
-    DataError: the folder holds no recorded step.
-    """
-    return Replay(folder, model, loss, optimizer, None)
+record, replay = Recorder, Replay

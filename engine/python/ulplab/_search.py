@@ -117,7 +117,8 @@ class Trials:
                                                                                       p.POSITIONAL_OR_KEYWORD)]
         self._step = step if takes else lambda run: step()
         self.unit = backend_of(unit)
-        self.state = State(model, optimizer, scaler)
+        kept = getattr(step, "state", {"model": model, "optimizer": optimizer})  # a replayed step knows its own
+        self.state = State(**kept, scaler=scaler)
         self.bound, self.limit, self.progress, self.options = bound, limit, progress, options
         self.done = {}
         self.has_backward = False
@@ -338,12 +339,6 @@ def power_text(scale):
     return f"2^{round(math.log2(scale))}"
 
 
-def options_of(step, recipe, given):
-    """The recipe, and whose state is kept: a replayed step knows its own."""
-    known = getattr(step, "state", {})
-    return getattr(step, "recipe", recipe), {name: known.get(name) if x is None else x for name, x in given.items()}
-
-
 def search(step, unit="h100", recipe=None, *, model=None, optimizer=None, scaler=None, bound=0.1, recipes=RECIPES,
            trials=100, progress=True, **options):
     """The shortest list of modules and operations that a step needs in fp32, the loss scales that work, and the cheapest
@@ -362,8 +357,7 @@ def search(step, unit="h100", recipe=None, *, model=None, optimizer=None, scaler
 
     Returns a Search, which prints as a table.
     """
-    recipe, given = options_of(step, recipe, dict(model=model, optimizer=optimizer, scaler=scaler))
-    runs = Trials(step, unit, **given, bound=bound, limit=trials, progress=progress, options=options)
+    runs = Trials(step, unit, model=model, optimizer=optimizer, scaler=scaler, bound=bound, limit=trials, progress=progress, options=options)
     found = Search()
     try:
         _search(runs, found, recipe, recipes if recipe is not None else ())

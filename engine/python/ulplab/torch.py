@@ -23,13 +23,13 @@ from ._export import export
 from ._kinds import natural, real
 from ._native import Native
 from ._numbers import quantize
-from ._record import Recorder, Replay, record, replay
+from ._record import record, replay
 from ._report import Report
 from ._search import Search, search
 from ._shadow import Against, beside
 
 __all__ = ["emulate", "autocast", "Report", "recipes", "GradScaler", "quantize_", "compare", "Comparison", "paused", "export",
-           "search", "Search", "diagnose", "Diagnosis", "record", "Recorder", "replay", "Replay", "Against"]
+           "search", "Search", "diagnose", "Diagnosis", "record", "replay", "Against"]
 
 
 def recipes():

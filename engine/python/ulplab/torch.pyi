@@ -97,24 +97,22 @@ def diagnose(step: Callable[..., Any], unit: str | Unit = ..., recipe: str | Non
              optimizer: torch.optim.Optimizer | None = ..., scaler: Any = ..., bound: float = ..., trials: int = ...,
              progress: bool = ..., fp32: Sequence[str] = ..., **options: Any) -> Diagnosis: ...
 
-class Recorder:
+class record:
     written: list[str]
     steps: int
+    def __init__(self, model: torch.nn.Module, folder: str | os.PathLike[str], *,
+                 optimizer: torch.optim.Optimizer | None = ..., scaler: Any = ...) -> None: ...
     def __call__(self, loss: torch.Tensor | None = ..., always: bool = ..., **kept: Any) -> bool: ...
     def close(self) -> None: ...
 
-def record(model: torch.nn.Module, folder: str | os.PathLike[str], *, optimizer: torch.optim.Optimizer | None = ...,
-           scaler: Any = ...) -> Recorder: ...
-
-class Replay:
-    recipe: str | None
+class replay:
+    autocast: list[str] | None
     args: Any
     kwargs: Any
     kept: Any
     scale: float
     versions: dict[str, Any]
     recorded_loss: float | None
+    def __init__(self, folder: str | os.PathLike[str], model: torch.nn.Module, loss: Callable[[Any, Any], Any] = ..., *,
+                 optimizer: torch.optim.Optimizer | None = ...) -> None: ...
     def __call__(self, run: Any = ...) -> Any: ...
-
-def replay(folder: str | os.PathLike[str], model: torch.nn.Module, loss: Callable[[Any, Any], Any] = ..., *,
-           optimizer: torch.optim.Optimizer | None = ...) -> Replay: ...
