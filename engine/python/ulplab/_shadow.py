@@ -270,10 +270,11 @@ class Shadow(TorchDispatchMode):
     @staticmethod
     def _texts(args):
         found = []
-        for x in tree_leaves(list(args)):
-            if isinstance(x, torch.Tensor) and x.is_floating_point() and x.numel():
-                found.append(f"{x.item():.6g}" if x.dim() == 0 else f"{tuple(x.shape)} up to {x.abs().max().item():.6g}")
-            elif isinstance(x, (int, float)) and not isinstance(x, bool):
+        for x in args:
+            tensors = [each for each in tree_leaves(x) if isinstance(each, torch.Tensor) and each.is_floating_point()]
+            found += [f"{each.item():.6g}" if each.dim() == 0 else f"{tuple(each.shape)} up to {each.abs().max().item():.6g}"
+                      for each in tensors if each.numel()]
+            if isinstance(x, (int, float)) and not isinstance(x, bool):
                 found.append(f"{x:g}")
         return found
 
@@ -453,7 +454,7 @@ class Against(Answer):
             if each["absorbed"] > share * each["addends"] > 4 and each["error"] > 2 * each["unit"]:
                 found.append(("swamped sum", each, f"{each['absorbed']} of {each['addends']} addends of {place} change "
                                                    f"nothing; relative error {each['error']:.2g}"))
-        for name, each in self.updates.items():
+        for name, each in sorted(self.updates.items(), key=lambda item: -item[1]["lost"]):
             if each["lost"] * 2 > each["of"] > 0:
                 kind = "average stands still" if name.startswith("a tensor") else "updates lost"
                 found.append((kind, {"module": name, "operation": "update"},
