@@ -12,6 +12,10 @@ from ._rounding import Rounding
 from ._run import PASSES, Run, floats, on_one_thread
 
 
+#: Marks of tensors: low; in fp32, until an operation of the trainer's casts it; in fp32 because the user said so.
+NOT_SINGLE, SINGLE, KEPT_SINGLE = 0, 1, 2
+
+
 class Emulation(Run):
     """Tensors of fp32 that carry the numbers of a recipe's formats."""
 
@@ -96,15 +100,21 @@ class Emulation(Run):
         return torch.from_numpy(self.products.sum_rows(matrix.contiguous().numpy(), False))
 
     @staticmethod
-    def mark(result):
+    def mark(result, how=SINGLE):
         """Says that results stay in fp32."""
         for each in floats(result):
-            each._ulplab_single = True
+            each._ulplab_single = how
         return result
 
     @staticmethod
+    def marks(args):
+        """The strongest mark among operands."""
+        return max((getattr(x, "_ulplab_single", NOT_SINGLE) for x in args if isinstance(x, torch.Tensor)),
+                   default=NOT_SINGLE)
+
+    @staticmethod
     def is_marked(tensor):
-        return getattr(tensor, "_ulplab_single", False)
+        return getattr(tensor, "_ulplab_single", NOT_SINGLE) > NOT_SINGLE
 
     def is_single(self, aten, tensor):
         """Whether an operation takes the tensor in fp32 though the recipe's format is another one."""
@@ -114,7 +124,7 @@ class Emulation(Run):
         """The result of an operation, rounded to the recipe's format."""
         if self._exact:
             self.rounding.look(result, operands, self.where(name, module))
-            return self.mark(result)
+            return self.mark(result, KEPT_SINGLE)
         self.rounding.result(result, operands, self.where(name, module))
         return result if dtype is torch.float32 else result.to(dtype)
 
@@ -136,7 +146,7 @@ class Emulation(Run):
             kind = "view"
         elif known and name in MOVES:
             kind = "move"
-        elif known and name in ROUNDED:
+        elif known and (name in ROUNDED or torch.Tag.pointwise in func.tags or torch.Tag.reduction in func.tags):
             kind = "round"
         else:
             kind = "unknown"
@@ -173,7 +183,7 @@ class Emulation(Run):
         where = self.where(name, self.module())
         for each in floats(result):
             self.rounding.look(each, args, where)
-        return self.mark(result)
+        return self.mark(result, KEPT_SINGLE)
 
     def _one_by_one(self, func, name, in_place, args, kwargs):
         """An operation on lists of tensors as one on each."""
@@ -201,13 +211,23 @@ class Emulation(Run):
             return self._optimizer(func, name, in_place, args, kwargs)
         if kind == "product":
             if not any(isinstance(x, torch.Tensor) and x.is_floating_point() for x in args):
+                if any(isinstance(x, torch.Tensor) and x.is_complex() for x in args):
+                    self.not_emulated[f"{func._schema.name} of complex numbers"] += 1
+                return func(*args, **kwargs)
+            if not self.strict and any(x.dtype is torch.float64 for x in floats(args)):
+                self.not_emulated[f"{func._schema.name} of float64"] += 1
                 return func(*args, **kwargs)
             return self._handlers[name](self, *args, **kwargs)
+        if kind == "engine" and self.marks(args) == KEPT_SINGLE and not self.passes.backward:
+            return self._in_single(func, kind, name, args, kwargs)
         if kind == "engine" and self._inside(floats(args)):
             result = _engine_operations.HANDLERS[name](self, *args, **kwargs)
             if result is not NotImplemented:
                 return result
         if kind == "unknown":
+            result = self.taken_apart(func, args, kwargs)
+            if result is not NotImplemented:
+                return result
             self._refuse(func)
         return self._rounded(func, name, in_place, args, kwargs)
 
@@ -215,8 +235,8 @@ class Emulation(Run):
         if kind == "move" and self._stack:
             args = self._as_seen(args, in_place)
         result = func(*args, **kwargs)
-        if any(self.is_marked(x) for x in args if isinstance(x, torch.Tensor)):
-            self.mark(result)
+        if how := self.marks(args):
+            self.mark(result, how)
         if kind == "view" and any(self._is_parameter(x) for x in args):
             for each in floats(result):
                 each._ulplab_parameter = True
@@ -261,7 +281,7 @@ class Emulation(Run):
             args = self._as_seen(args, in_place)
         result = (on_one_thread if name in REDUCTIONS else _call)(func, args, kwargs)
         if single:
-            return self.mark(result)
+            return self.mark(result, max(SINGLE, self.marks(args)))
         where = self.where(name, self.module())
         if self._throughout and name in REDUCTIONS and isinstance(result, torch.Tensor) and result.dim() == 0:
             self.rounding.result(result.detach().reshape(1), args, where)

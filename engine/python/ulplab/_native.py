@@ -17,6 +17,8 @@ from ._run import Run, floats, on_one_thread
 LOW = {torch.float16: "fp16", torch.bfloat16: "bf16"}
 FLOAT8 = {getattr(torch, name): format for name, format in (
     ("float8_e4m3fn", "e4m3"), ("float8_e5m2", "e5m2")) if hasattr(torch, name)}
+#: Beginnings of the names of operations that multiply inside, in no order that a card promises.
+MULTIPLY = ("linalg_", "fft_", "cholesky", "lu_", "geqrf", "ormqr", "triangular_solve", "trilinear", "orgqr")
 #: Recipes whose products are a type's.
 RECIPES = {torch.float16: "mixed_fp16", torch.bfloat16: "bf16", torch.float32: "fp32", "tf32": "tf32"}
 #: Results that CUDA's kernels keep in fp32: means and reciprocal deviations of norms.
@@ -171,12 +173,9 @@ class Native(Run):
 
     def _product(self, plan, func, args, kwargs, single):
         types = {x.dtype for x in args if isinstance(x, torch.Tensor)}
-        if any(x.is_meta for x in args if isinstance(x, torch.Tensor)):
-            return func(*args, **kwargs)
         if plan.name == "_scaled_mm":
             return _scaled_mm(self, *args, **kwargs)
-        if not types <= {torch.float16, torch.bfloat16, torch.float32} or any(
-                isinstance(x, torch.Tensor) and x.layout is not torch.strided for x in args):
+        if not types <= {torch.float16, torch.bfloat16, torch.float32}:
             if any(t.is_floating_point or t.is_complex for t in types):
                 self.not_emulated[f"{func._schema.name} of {', '.join(sorted(str(t)[6:] for t in types))}"] += 1
             return func(*args, **kwargs)
@@ -229,8 +228,10 @@ class Native(Run):
         tensors = [x for x in given if isinstance(x, torch.Tensor)]
         types = [x for x in given if isinstance(x, torch.dtype)]
         low = any(x.dtype in LOW for x in tensors) or any(t in LOW for t in types)
-        if any(x.is_meta or x.layout is not torch.strided for x in tensors):
-            return func(*args, **kwargs)
+        if not plan.known:
+            result = self.taken_apart(func, args, kwargs)
+            if result is not NotImplemented:
+                return result
         self._list_unknown(plan, func, tensors)
         where = self.where(plan.name, self.module())
         if not low:
@@ -256,7 +257,7 @@ class Native(Run):
         if any(x.is_complex() for x in tensors):
             self.not_emulated[f"{func._schema.name} of complex numbers"] += 1
         elif not plan.known and any(x.is_floating_point() for x in tensors):
-            if self.strict:
+            if self.strict and plan.name.lstrip("_").startswith(MULTIPLY):
                 raise NotImplementedError(
                     f"emulate does not know what {func._schema.name} multiplies; write it with operations that it knows, or "
                     "give strict=False: PyTorch then computes it in fp32, and it is listed in the report")
@@ -290,7 +291,11 @@ class Native(Run):
             pairs = zip(old, new) if isinstance(old, (list, tuple)) else ((old, new),)
             for before, after in pairs:
                 if isinstance(before, torch.Tensor) and before is not after:
-                    before.copy_(self._narrow(after, before.dtype, args[i + 1:], where))
+                    changed = after != before if plan.pointwise or plan.name.startswith("_foreach_") else None
+                    rounded = self._narrow(after, before.dtype, args[i + 1:], where)
+                    if changed is not None:
+                        self.rounding.counts(where["module"]).absorbed += int((changed & (rounded == before)).sum())
+                    before.copy_(rounded)
                     replaced[id(after)] = before
         if isinstance(result, torch.Tensor):
             return replaced.get(id(result), result)
@@ -307,7 +312,9 @@ class Native(Run):
             counts.underflows += int(((result == 0) & (source != 0)).sum())
             if lost:
                 counts.overflows += lost
-                self.rounding.look(result, (source,), where)
+                self.rounding.low = LOW[result.dtype]
+                self.rounding.look(result, (source,), where, source)
+                self.rounding.low = "fp32"
         return result
 
     def _run(self, plan, func, args, kwargs):
@@ -392,6 +399,9 @@ def _scaled_mm(run, a, b, scale_a, scale_b, bias=None, scale_result=None, out_dt
     row = next((u for u in rows if "wgmma" in u.key), rows[0])
     d = _core.matmul(a.float().numpy(), b.float().contiguous().numpy(), None, row.key, None, None, None, None, None, None,
                      False, None)
+    counts = run.rounding.counts(run.module())
+    counts.products["forward"] = counts.products.get("forward", 0) + 1
+    counts.multiplications += d.size * a.shape[1]
     d = torch.from_numpy(d) * scale_a.float() * scale_b.float()
     if bias is not None:
         d = d + bias.float()

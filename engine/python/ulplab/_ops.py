@@ -18,15 +18,15 @@ replication_pad2d reshape resize roll scalar_tensor scatter select select_backwa
 slice_scatter sort split split_with_sizes squeeze stack t topk trace tril triu transpose unbind unfold uniform
 unsafe_split unsafe_split_with_sizes unsqueeze upsample_nearest1d upsample_nearest2d view view_as_complex view_as_real
 where zero zeros zeros_like zeros_like_ _local_scalar_dense item any all unique _unique2 bitwise_and bitwise_or
-bitwise_not is_nonzero max min amax amin maximum minimum clamp clamp_min clamp_max relu threshold sign abs neg
+bitwise_not is_nonzero max min amax amin maximum minimum clamp clamp_min clamp_max relu threshold sign sgn abs neg
 hardtanh native_dropout_mask exponential geometric cauchy log_normal repeat_interleave embedding
-_amp_foreach_non_finite_check_and_unscale _amp_update_scale is_nonzero _foreach_zero
+pixel_shuffle pixel_unshuffle channel_shuffle new_zeros _amp_foreach_non_finite_check_and_unscale _amp_update_scale is_nonzero _foreach_zero
 _use_cudnn_ctc_loss _record_function_enter _record_function_enter_new _record_function_exit
 """.split())
 
 #: Point-wise operations and sums: results are rounded to the recipe's format.
 ROUNDED = frozenset("""
-_adaptive_avg_pool2d _adaptive_avg_pool2d_backward _cdist_forward _ctc_loss _ctc_loss_backward _log_softmax _log_softmax_backward_data
+_adaptive_avg_pool2d _adaptive_avg_pool2d_backward _cdist_forward _cdist_backward _ctc_loss _ctc_loss_backward _log_softmax _log_softmax_backward_data
 _softmax _softmax_backward_data acos add addcdiv addcmul asin atan atan2 avg_pool1d avg_pool2d avg_pool2d_backward
 adaptive_avg_pool2d binary_cross_entropy binary_cross_entropy_backward binary_cross_entropy_with_logits
 binary_cross_entropy_with_logits_backward ceil celu clamp_backward cos cosh cummax cumprod cumsum div div_ elu

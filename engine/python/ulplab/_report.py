@@ -9,12 +9,12 @@ import torch
 class Counts:
     """Of one module: products and multiplications by pass, what rounding made of results, and their largest magnitude."""
 
-    __slots__ = ("products", "multiplications", "overflows", "underflows", "rounded", "largest")
+    __slots__ = ("products", "multiplications", "overflows", "underflows", "rounded", "largest", "absorbed")
 
     def __init__(self):
         self.products = {}
         self.multiplications = 0
-        self.overflows = self.underflows = self.rounded = 0
+        self.overflows = self.underflows = self.rounded = self.absorbed = 0
         self.largest = 0.0
 
     def as_dict(self):
@@ -49,7 +49,7 @@ class Products(dict):
 
 def bare_name(operation):
     """"softmax" for "_softmax", "layer_norm" for "native_layer_norm"."""
-    return operation.lstrip("_").removeprefix("native_")
+    return operation.lstrip("_").removeprefix("native_").removeprefix("foreach_").removeprefix("to_")
 
 
 def described(operands, place, shape):
@@ -86,6 +86,11 @@ def remedy_of(first, format):
                 f"{format} holds beside its moments (1e-4, at least {TINY.get(format, 0):.1g})" if divides or math.isnan(
                     first["value"]) else "keep weights and moments in fp32 (masters), or lower the learning rate")
     if exact is not None and math.isfinite(exact) and abs(exact) > limit:
+        if operation in ("mul", "add", "sub", "rsub") and any(x.get("value", 0) < -limit for x in first["operands"]):
+            return f"{exact:.6g} is below {format}'s lowest number {-limit:g}: mask with torch.finfo(x.dtype).min in its place"
+        if operation == "copy":
+            return (f"{exact:.6g} is outside of {format}, whose largest number is {limit:g}: keep it in fp32 or bf16, or clamp "
+                    "it first")
         power = math.floor(math.log2(limit / abs(exact)))
         if first["pass"] == "backward":
             return (f"{abs(exact):.6g} is above {format}'s largest number {limit:g}: lower the loss scale by 2^{power} or more, "
@@ -95,6 +100,9 @@ def remedy_of(first, format):
     if "softmax" in operation:
         return ("a row has nothing but -inf: mask with torch.finfo(x.dtype).min, or set such rows to 0 by torch.where after "
                 "the softmax")
+    if divides and first["pass"] == "forward":
+        return (f"a divisor is 0: add an eps that {format} holds (at least {TINY.get(format, 0):.1g}, rather 1e-4), or {in_fp32} "
+                "from the square on")
     if first["pass"] == "backward" or divides:
         return ("it is so at any loss scale, and in fp32 where its operands are the same: add an eps inside the square root, "
                 "or to the divisor")
@@ -107,7 +115,8 @@ TINY = {"fp16": 2.0**-24, "bf16": 2.0**-133, "fp32": 2.0**-149}
 
 class Report:
     """modules          a dictionary for each module's path: products by pass, multiplications, overflows, underflows
-                        (nonzero results that became zero), rounded (results), largest (magnitude among its results)
+                        (nonzero results that became zero), rounded (results), largest (magnitude among its results,
+                        until one is not finite), absorbed (elements that an update in place left as they were)
     products            their number by module; int(report.products) is the total
     first_not_finite    None, or a dictionary: module, pass, step, operation, element, value, line (of the user's code),
                         operands (shape, type, largest and smallest magnitude), exact (before rounding), before (the
@@ -162,6 +171,9 @@ class Report:
                          f"module {first['module'] or '(none)'}, {first['pass']}, step {first['step']}, "
                          f"{first['line'] or 'no line'}")
             lines.append(f"remedy: {first['remedy']}")
+        for name, each in self.modules.items():
+            if each["absorbed"]:
+                lines.append(f"absorbed: {each['absorbed']} updates in place changed nothing, module {name or '(none)'}")
         for name, each in self.lost_updates.items():
             lines.append(f"lost updates: {name}: {each['unmoved']} weights with a gradient did not move, in {each['steps']} "
                          f"steps of {each['elements']} weights")

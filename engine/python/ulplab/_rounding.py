@@ -98,7 +98,7 @@ class Rounding:
     def look(self, tensor, operands, where, before=None):
         """Notes the first value that is not finite though all operands are (or NaN, though none is). before: the same
         results in fp32, unrounded."""
-        if self.first is not None or tensor.numel() == 0 or tensor.is_meta:
+        if self.first is not None or tensor.numel() == 0 or not tensor.is_cpu or tensor.layout is not torch.strided:
             return
         tensor = tensor.detach()
         if torch.isfinite(tensor).all():

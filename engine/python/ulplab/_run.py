@@ -189,10 +189,32 @@ class Run(TorchDispatchMode):
         """Sees the operations that an operation is taken apart into, or no longer."""
         super().__enter__() if entered else super().__exit__(None, None, None)
 
+    def _left_alone(self, func, tensor, args, kwargs):
+        """Shapes without numbers, and sparse tensors, are PyTorch's own. TypeError for a tensor that is elsewhere."""
+        if tensor.is_meta:
+            return func(*args, **kwargs)
+        if not tensor.is_cpu:
+            raise TypeError(f"{func._schema.name} has a tensor on {tensor.device}; emulate computes on the CPU: give the model "
+                            "and its inputs .cpu()")
+        self.not_emulated[f"{func._schema.name} of {str(tensor.layout)[6:]}"] += 1
+        return func(*args, **kwargs)
+
+    def taken_apart(self, func, args, kwargs):
+        """The result of an operation that PyTorch makes of others (below autograd it does not by itself), or
+        NotImplemented."""
+        self._again(True)
+        try:
+            return func.decompose(*args, **kwargs)
+        finally:
+            self._again(False)
+
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         if self._paused or types:  # tensors of other classes (FakeTensor) compute by themselves
             return func(*args, **kwargs)
+        for x in args:
+            if isinstance(x, torch.Tensor) and (not x.is_cpu or x.layout is not torch.strided):
+                return self._left_alone(func, x, args, kwargs)
         name, result = self.compute(func, args, kwargs)
         if self.observers:
             where = self.where(name, self.module())

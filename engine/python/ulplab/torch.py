@@ -23,13 +23,21 @@ from ._export import export
 from ._kinds import natural, real
 from ._native import Native
 from ._numbers import quantize
+from ._private import check_version
 from ._record import record, replay
 from ._report import Report
 from ._search import Search, search
 from ._shadow import Against, beside
 
+check_version(torch.__version__)
+
 __all__ = ["emulate", "autocast", "Report", "recipes", "GradScaler", "quantize_", "compare", "Comparison", "paused", "export",
            "search", "Search", "diagnose", "Diagnosis", "record", "replay", "Against"]
+
+
+#: What others call some recipes.
+ALIASES = {"bf16_pure": "pure_bf16", "bf16_true": "pure_bf16", "bf16_mixed": "bf16", "fp16_mixed": "mixed_fp16",
+           "16_mixed": "mixed_fp16", "fp16_true": "fp16", "fp16_pure": "fp16", "16_true": "fp16"}
 
 
 def recipes():
@@ -38,36 +46,41 @@ def recipes():
 
 
 def emulate(unit="h100", recipe=None, *, order=None, fp32=(), strict=True, seed=0, against=None, bound=0.05):
-    """A context in which every matrix product of PyTorch is that of a matrix unit, and results are rounded as a recipe
-    says.
+    """A context in which PyTorch computes as a card does: every matrix product is that of a matrix unit.
 
     unit    a GPU ("h100", "a100.wmma"), a unit's key ("sm_90:wgmma.fp16.fp32"), a file that describes one, "ieee" (each
             step rounded, in a written order) or "eigen" (fast, in no promised order)
-    recipe  how products take their operands and what results are rounded to: "mixed_fp16", "bf16", "tf32", "fp8",
-            "mxfp8", "nvfp4", ... (:func:`recipes`); the products are computed by the trainer's own code
+    recipe  None: the tensors' own types decide. Products of float16, bfloat16 and float8 tensors (torch._scaled_mm) are
+            those of the unit's rows, of float32 tensors IEEE's or TF32's, as torch.backends.cuda.matmul.allow_tf32 says;
+            a result is rounded once to its type. Other operations on float16 and bfloat16 compute in fp32 and round once.
+            A name: tensors stay float32 and carry the recipe's formats, "mixed_fp16", "bf16", "tf32", "fp8", "mxfp8",
+            "nvfp4", ... (:func:`recipes`; also bf16_mixed, bf16_true, fp16_mixed, ...), by the trainer's own code
     order   an ulplab.Order for the products without block scales, split-k say
-    fp32    point-wise operations that stay in fp32, beside those of the recipe: "layer_norm", "softmax", ...
-    strict  refuse an operation that cannot be emulated (NotImplementedError with its name); else it runs in fp32 and is
-            listed in the report
+    fp32    what is computed in fp32: operations ("layer_norm", "softmax", "pow", ...) and modules, by patterns of their
+            paths ("lm_head", "model.layers.*.mlp.gate"). Its results are fp32 and flow on so, up to the next product
+            or cast
+    strict  refuse an operation that may multiply inside and cannot be emulated (NotImplementedError with its name); else
+            PyTorch computes it, and it is listed in the report
     seed    of stochastic rounding
     against "fp32": each operation is computed in fp32, too, beside; ``run.report().against`` says where the numbers part:
             errors by module and operation (the first above ``bound``), updates lost, addends absorbed, saturations,
             merged positions, averages that stand still, norms that became 0
 
     Emulated: mm, addmm, bmm, baddbmm, matrix-vector products, convolutions (one to three dimensions, transposed ones too)
-    and attention, which is taken apart, forward and backward; point-wise operations and sums of fp32 tensors. Tensors
-    stay float32 and carry the recipe's format; parameters are the masters, and are rounded where they are read.
-    Normalisations, softmax, cross entropy, gelu, tanh, sigmoid and sums are the trainer's own. Optimizers keep weights,
-    moments and gradients in the recipe's formats. Numbers without extents (a loss, its scale) stay fp32.
+    and attention, forward and backward; point-wise operations, sums and norms; optimizers, over lists of tensors and fused
+    ones, too. torch.autocast("cuda") and torch.amp.GradScaler("cuda") act inside as on a card. fp64, integers, complex
+    and sparse tensors are PyTorch's own, and are listed.
 
-    ``run.report()`` has products, over- and underflows by module and the first value that is not finite. The bits do not
-    depend on the number of threads.
+    ``run.report()`` has products, over- and underflows by module, the first value that is not finite with the user's
+    line and a remedy, and lost updates. The bits do not depend on the number of threads.
 
-    ValueError: no such unit or recipe, or a unit that lacks the recipe's products, with one that has them.
+    ValueError: no such unit or recipe, a unit that lacks the products, a pattern that no module has (when the block ends).
+    TypeError: a CUDA tensor.
     """
     if against not in (None, "fp32"):
         raise ValueError(f"against is {against!r}; give 'fp32' or None")
-    kind, options = (Native, ()) if recipe is None else (Emulation, (recipe,))
+    name = str(recipe).replace("-", "_")
+    kind, options = (Native, ()) if recipe is None else (Emulation, (ALIASES.get(name, name),))
     run = (beside(kind) if against else kind)(backend_of(unit), *options, order, fp32, strict, seed)
     run.bound = bound
     return run

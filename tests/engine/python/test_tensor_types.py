@@ -1,0 +1,412 @@
+"""emulate without a recipe: the tensors' own types decide, as on a card."""
+
+import collections
+import copy
+import importlib
+import json
+
+import numpy
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import ulplab  # noqa: E402
+import ulplab.torch  # noqa: E402
+from conftest import same_bits  # noqa: E402
+from torch import nn  # noqa: E402
+from torch.nn import functional  # noqa: E402
+from torch.utils.checkpoint import checkpoint  # noqa: E402
+
+UNITS = {torch.float16: "sm_90:mma.fp16.fp32", torch.bfloat16: "sm_90:mma.bf16.fp32"}
+LOW = list(UNITS)
+
+
+def emulated(**options):
+    return ulplab.torch.emulate("h100", **options)
+
+
+def product(a, b):
+    return torch.from_numpy(ulplab.matmul(a.float().numpy(), b.float().numpy(), unit=UNITS[a.dtype]))
+
+
+def mlp(seed=1):
+    torch.manual_seed(seed)
+    return nn.Sequential(nn.Linear(16, 32), nn.GELU(), nn.Linear(32, 8)), torch.randn(4, 16)
+
+
+@pytest.mark.parametrize("name", sorted(ulplab._private.NAMES))
+def test_the_private_names_are_there(name):
+    assert hasattr(importlib.import_module(name[0]), name[1])
+    assert hasattr(torch.ones(1, requires_grad=True).exp().grad_fn, "_sequence_nr")
+
+
+def test_an_old_pytorch_is_refused_in_a_sentence():
+    with pytest.raises(ImportError, match=r"needs PyTorch 2.8 or later \(tested up to 2.13\), and this is 2.1.0"):
+        ulplab._private.check_version("2.1.0")
+
+
+@pytest.mark.parametrize("dtype", LOW)
+def test_a_product_is_that_of_its_types_row_rounded_once(dtype):
+    torch.manual_seed(0)
+    a, b, c = torch.randn(5, 70).to(dtype), torch.randn(70, 6).to(dtype), torch.randn(6).to(dtype)
+    with emulated() as run:
+        d, e = a @ b, torch.addmm(c, a, b)
+        wide = a.float() @ b.float()
+    assert torch.equal(d, product(a, b).to(dtype)) and torch.equal(e, (product(a, b) + c.float()).to(dtype))
+    assert d.dtype is dtype and wide.dtype is torch.float32 and run.report().products == {"": 3}
+    step = torch.zeros(5, 6)
+    for i in range(70):  # IEEE's fp32, in ascending k
+        step = step + a.float()[:, i:i + 1] * b.float()[i:i + 1]
+    assert same_bits(wide.numpy(), step.numpy())
+
+
+def test_fp32_products_are_tf32s_where_pytorch_allows_it():
+    a, b = torch.full((1, 1), 1 + 2.0**-20), torch.ones(1, 1)
+    before = torch.backends.cuda.matmul.allow_tf32
+    try:
+        found = {}
+        for allowed in (False, True):
+            torch.backends.cuda.matmul.allow_tf32 = allowed
+            with emulated():
+                found[allowed] = (a @ b).item()
+    finally:
+        torch.backends.cuda.matmul.allow_tf32 = before
+    assert found == {False: 1 + 2.0**-20, True: 1.0}
+
+
+def test_float8_products_go_through_scaled_mm():
+    a, b = torch.randn(16, 32).to(torch.float8_e4m3fn), torch.randn(16, 32).to(torch.float8_e4m3fn).t()
+    with emulated() as run:
+        d = torch._scaled_mm(a, b, scale_a=torch.tensor(2.0), scale_b=torch.tensor(0.5), out_dtype=torch.bfloat16)
+    expected = ulplab.matmul(a.float().numpy(), b.float().numpy(), unit="sm_90:wgmma.e4m3.fp32")
+    assert torch.equal(d, torch.from_numpy(expected).bfloat16()) and int(run.report().products) == 1
+
+
+@pytest.mark.parametrize("dtype", LOW)
+@pytest.mark.parametrize("function", [torch.exp, torch.rsqrt, functional.silu, functional.gelu,
+                                      lambda x: x.pow(2), lambda x: x / 3, torch.sigmoid, lambda x: x.clamp(0.1, 2)])
+def test_pointwise_operations_compute_in_fp32_and_round_once_each(dtype, function):
+    x = (torch.rand(1000) + 0.01).to(dtype)
+    with emulated():
+        y = function(x)
+    assert y.dtype is dtype and torch.equal(y, function(x.float()).to(dtype))
+
+
+def test_sums_have_a_written_order_and_are_rounded_once():
+    torch.manual_seed(0)
+    x = torch.randn(7, 300).half()
+    with emulated():
+        sums, mean, norm = x.sum(1), x.mean(), x.norm()
+    wide = x.float()
+    while wide.shape[1] > 1:
+        half = (wide.shape[1] + 1) // 2
+        first = wide[:, :half].clone()
+        first[:, :wide.shape[1] - half] += wide[:, half:]
+        wide = first
+    assert torch.equal(sums, wide[:, 0].half())
+    assert mean.dtype is norm.dtype is torch.float16 and abs(norm.item() - x.double().norm().item()) < 0.05
+
+
+@pytest.mark.parametrize("dtype", LOW)
+def test_the_bits_do_not_depend_on_threads(dtype):
+    before, results = torch.get_num_threads(), []
+    for threads in (1, 3):
+        torch.set_num_threads(threads)
+        torch.manual_seed(3)
+        model = nn.Sequential(nn.TransformerEncoderLayer(32, 4, 64, dropout=0.0, batch_first=True), nn.LayerNorm(32),
+                              nn.Linear(32, 8)).to(dtype)
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2, eps=1e-4)
+        with emulated():
+            for _ in range(2):
+                loss = model(torch.ones(4, 6, 32, dtype=dtype)).float().pow(2).mean()
+                loss.backward()
+                optimizer.step()
+        results.append([p.detach().float().numpy() for p in model.parameters()])
+    torch.set_num_threads(before)
+    assert all(same_bits(x, y) for x, y in zip(*results))
+
+
+@pytest.mark.parametrize("options", [{"foreach": False}, {"foreach": True}, {"fused": True}])
+def test_half_models_train_with_every_kind_of_step(options):
+    model, x = mlp()
+    model.half()
+    optimizer, losses = torch.optim.AdamW(model.parameters(), lr=1e-3, eps=1e-4, **options), []
+    with emulated() as run:
+        for _ in range(4):
+            optimizer.zero_grad()
+            loss = (model(x.half()).float() - 1).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+    assert losses[-1] < losses[0] and run.report().first_not_finite is None and not run.report().not_emulated
+
+
+def test_attention_keeps_its_scores_in_fp32():
+    torch.manual_seed(0)
+    q = (torch.randn(2, 4, 5, 8) * 200).half().requires_grad_()
+    k, v = (torch.randn(2, 2, 7, 8) * 200).half(), torch.randn(2, 2, 7, 8).half()
+    with emulated() as run:
+        y = functional.scaled_dot_product_attention(q, k, v, enable_gqa=True, scale=1.0)
+        y.float().sum().backward()
+    expected = functional.scaled_dot_product_attention(*(x.detach().float() for x in (q, k, v)), enable_gqa=True, scale=1.0)
+    assert run.report().first_not_finite is None and torch.allclose(y.float(), expected, atol=2e-3)
+    with emulated():
+        z = functional.scaled_dot_product_attention(v, v, v, is_causal=True)
+    assert torch.equal(z[:, :, 0], v[:, :, 0])
+
+
+# ---- autocast and scalers ----
+
+def test_autocast_has_cudas_lists():
+    x = torch.randn(4, 8)
+    with ulplab.torch.autocast("h100", torch.bfloat16):
+        low = x @ x.t()
+        assert low.dtype is torch.bfloat16 and functional.linear(x, x).dtype is torch.bfloat16
+        for single in (low.sum(), low.pow(2), low ** 2, low.exp(), low.softmax(-1), functional.layer_norm(low, (4,)),
+                       functional.cross_entropy(low, torch.zeros(4, dtype=torch.long)), low.norm()):
+            assert single.dtype is torch.float32
+        assert (low * low).dtype is torch.bfloat16 and torch.cat([low, x[:, :4]]).dtype is torch.float32
+        with torch.autocast("cuda", enabled=False):
+            assert (x @ x.t()).dtype is torch.float32
+        with pytest.raises(RuntimeError, match="unsafe to autocast"):
+            functional.binary_cross_entropy(low, low)
+
+
+def test_autocast_and_gradscaler_of_user_code_act_without_a_card():
+    model, x = mlp()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    with emulated():
+        scaler = torch.amp.GradScaler("cuda", init_scale=2.0**30, growth_interval=1)
+        for _ in range(40):
+            optimizer.zero_grad()
+            with torch.autocast("cuda", dtype=torch.float16):
+                y = model(x)
+                loss = y.pow(2).mean()
+            before = [p.detach().clone() for p in model.parameters()]
+            scaler.scale(loss).backward()
+            scaler.step(optimizer)
+            scaler.update()
+        assert y.dtype is torch.float16 and loss.dtype is torch.float32
+    assert scaler.is_enabled() and scaler.get_scale() < 2.0**30 and model[0].weight.dtype is torch.float32
+    assert all(torch.isfinite(p).all() for p in (*model.parameters(), *before))
+
+
+# ---- failures of the kinds that people report, in models of their own ----
+
+def first(run):
+    return run.report().first_not_finite
+
+
+class Gated(nn.Module):
+    """A residual block whose second layer leaves fp16's range."""
+
+    def __init__(self):
+        super().__init__()
+        self.up, self.down, self.head = nn.Linear(8, 300, bias=False), nn.Linear(300, 8, bias=False), nn.Linear(8, 2)
+        with torch.no_grad():
+            self.up.weight.fill_(2.0)
+            self.down.weight.fill_(0.01)
+            self.down.weight[3] = 15.0
+
+    def forward(self, x):
+        return self.head(functional.layer_norm(x + self.down(functional.relu(self.up(x))), (8,)))
+
+
+def test_a_forward_overflow_is_named_with_line_numbers_and_a_remedy_that_works():
+    model, x = Gated().half(), torch.ones(2, 8).half()
+    with emulated() as run:
+        y = model(x)
+    found = first(run)
+    assert (found["module"], found["pass"], found["operation"], found["element"]) == ("down", "forward", "mm", (0, 3))
+    assert found["exact"] == 300 * 16 * 15 and found["line"].startswith("test_tensor_types.py:") and "2^-1" in found["remedy"]
+    assert "fp32=['down']" in found["remedy"] and found["before"]["up"] == 16 and not torch.isfinite(y).all()
+    assert json.loads(run.report().to_json())["first_not_finite"]["value"] == "inf"
+    with emulated(fp32=["down"]) as run:
+        y = model(x)
+    assert first(run) is None and torch.isfinite(y).all()
+    with emulated() as run:
+        copy.deepcopy(model).bfloat16()(x.bfloat16())
+    assert first(run) is None
+    with ulplab.torch.emulate("h100", "mixed_fp16", fp32=["d*n"]) as run:
+        copy.deepcopy(model).float()(x.float())
+    assert first(run) is None
+
+
+@pytest.mark.parametrize("dtype, fails", [(torch.float16, True), (torch.bfloat16, False)])
+def test_masks(dtype, fails):
+    scores, hidden = torch.zeros(2, 3, dtype=dtype), torch.ones(2, 3, dtype=torch.bool)
+    with emulated() as run:
+        if fails:
+            with pytest.raises(RuntimeError, match="cannot be converted to type c?(at|10)?::Half without overflow"):
+                scores.masked_fill(hidden, -1e5)
+        added = (scores + hidden.to(dtype) * -1e5).softmax(-1)
+    assert torch.isfinite(added).all() != fails and (first(run) is not None) == fails
+    if fails:
+        assert "torch.finfo(x.dtype).min" in first(run)["remedy"]
+    with emulated() as run:
+        assert torch.isfinite(scores.masked_fill(hidden, torch.finfo(dtype).min).softmax(-1)).all()
+        scores.masked_fill(hidden & torch.eye(3, dtype=torch.bool)[:2], -float("inf")).softmax(-1)
+    assert first(run) is None
+    with emulated() as run:
+        scores.masked_fill(hidden, -float("inf")).softmax(-1)
+    assert first(run)["operation"] == "softmax" and "nothing but -inf" in first(run)["remedy"]
+
+
+def test_a_norm_of_gradients_by_hand_overflows_and_pytorchs_does_not():
+    parameter = nn.Parameter(torch.zeros(4).half())
+    parameter.grad = torch.full((4,), 400.0).half()
+    with emulated() as run:
+        assert nn.utils.clip_grad_norm_([parameter], 800).item() == 800 and first(run) is None
+        assert parameter.grad.square().sum().sqrt().item() == float("inf")
+    assert first(run)["operation"] == "pow" and first(run)["exact"] == 160000
+    with emulated(fp32=["pow"]) as run:
+        assert parameter.grad.pow(2).sum().sqrt().item() == 800 and first(run) is None
+
+
+@pytest.mark.parametrize("foreach", [False, True])
+@pytest.mark.parametrize("gradient, expected", [(2e-4, float("inf")), (0.0, float("nan"))])
+def test_adams_eps_is_0_in_fp16(foreach, gradient, expected):
+    def trained(**options):
+        parameter = nn.Parameter(torch.ones(3).half())
+        parameter.grad = torch.full((3,), gradient).half()
+        with emulated() as run:
+            torch.optim.Adam([parameter], lr=1e-3, foreach=foreach, **options).step()
+        return parameter.detach().abs()[0].item(), first(run)
+
+    value, found = trained()
+    assert str(value) == str(expected) and found["pass"] == "optimizer" and found["operation"] == "addcdiv"
+    assert "eps" in found["remedy"] or "masters" in found["remedy"]
+    assert trained(eps=1e-4)[1] is None
+
+
+def test_llamas_norm_is_right_with_its_casts_and_zero_without():
+    x = torch.tensor([[300.0, 1.0, -2.0, 4.0]]).half()
+    with emulated() as run:
+        bare = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)
+    assert bare.abs().max() == 0 and first(run)["operation"] == "pow" and "fp32=['pow']" in first(run)["remedy"]
+    with emulated() as run:
+        wide = x.float()
+        cast = (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-6)).to(x.dtype)
+    assert cast[0, 0].item() == pytest.approx(2.0, abs=0.01) and first(run) is None
+
+
+def test_a_square_root_of_0_has_no_gradient_at_any_scale():
+    x = torch.zeros(2, 3, dtype=torch.float16, requires_grad=True)
+    with emulated() as run:
+        x.pow(2).sum(-1).sqrt().sum().backward()
+    assert first(run)["pass"] == "backward" and "eps inside the square root" in first(run)["remedy"]
+
+
+def test_means_of_many_numbers_are_right_and_their_sum_is_not():
+    x = torch.ones(131072, dtype=torch.float16, requires_grad=True)
+    with emulated() as run:
+        y = x.mean()
+        y.backward()
+    assert y.item() == 1 and x.grad[0].item() == 2.0**-17 and first(run) is None
+    with emulated() as run:
+        x.sum()
+    assert first(run)["operation"] == "sum" and first(run)["exact"] == 131072
+
+
+def test_cumulative_sums_are_rounded_once():
+    x = torch.from_numpy(numpy.random.default_rng(0).standard_normal(5000)).bfloat16()
+    with emulated():
+        assert abs(x.cumsum(0)[-1].item() - x.double().sum().item()) < 0.5
+
+
+def test_an_average_that_stands_still_is_reported():
+    average, target = torch.ones(4).bfloat16(), torch.full((4,), 1.2).bfloat16()
+    with emulated() as run:
+        for _ in range(10):
+            average.mul_(0.9999).add_(target, alpha=1e-4)
+    assert average.tolist() == [1.0] * 4 and run.report().modules[""]["absorbed"] == 80
+    assert "absorbed: 80" in repr(run.report())
+
+
+def test_lost_updates_are_reported_by_parameter():
+    model, x = nn.Linear(4, 4, bias=False).bfloat16(), torch.ones(2, 4).bfloat16()
+    with torch.no_grad():
+        model.weight.fill_(1.0)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-5)
+    with emulated() as run:
+        model(x).sum().backward()
+        optimizer.step()
+    assert run.report().lost_updates == {"weight": {"elements": 16, "unmoved": 16, "steps": 1}}
+
+
+def test_a_convolution_that_overflows_is_named():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Conv2d(2, 4, 3, padding=1), nn.GroupNorm(2, 4), nn.Conv2d(4, 4, 3), nn.GroupNorm(2, 4))
+    with torch.no_grad():
+        model[2].weight.mul_(1e5)
+        x = torch.randn(1, 2, 6, 6)
+        with emulated() as run:
+            assert not torch.isfinite(model.half()(x.half())).all()
+        assert first(run)["module"] == "2" and first(run)["operation"] == "convolution"
+        with emulated(fp32=["2", "3"]) as run:
+            assert torch.isfinite(model(x.half())).all() and first(run) is None
+        with emulated() as run:
+            assert torch.isfinite(model.bfloat16()(x.bfloat16())).all() and first(run) is None
+
+
+# ---- everything that PyTorch has ----
+
+@pytest.mark.parametrize("recipe", [None, "mixed_fp16"])
+def test_checkpoints_compute_the_same(recipe):
+    found = []
+    for reentrant in (None, True, False):
+        model, x = mlp()
+        if recipe is None:
+            model, x = model.half(), x.half()
+        x.requires_grad_()
+        with ulplab.torch.emulate("h100", recipe):
+            y = model(x) if reentrant is None else checkpoint(model, x, use_reentrant=reentrant)
+            y.float().pow(2).sum().backward()
+        found.append(model[0].weight.grad)
+    assert torch.equal(found[0], found[1]) and torch.equal(found[0], found[2])
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("recipe", [None, "mixed_fp16"])
+def test_inference_mode_compiled_models_and_shapes_alone(recipe):
+    model, x = mlp()
+    if recipe is None:
+        model, x = model.half(), x.half()
+    with torch.no_grad(), ulplab.torch.emulate("h100", recipe):
+        y = model(x)
+        with torch.inference_mode():
+            assert torch.equal(model(x), y)
+        assert torch.equal(torch.compile(model)(x), y)
+        assert copy.deepcopy(model).to("meta")(x.to("meta")).shape == y.shape
+
+
+def test_what_is_not_emulated_is_computed_and_listed():
+    with emulated() as run:
+        torch.ones(2, 2, dtype=torch.float64) @ torch.ones(2, 2, dtype=torch.float64)
+        torch.ones(2, 2, dtype=torch.complex64) @ torch.ones(2, 2, dtype=torch.complex64)
+        torch.eye(3).to_sparse() @ torch.ones(3, 3)
+    listed = run.report().not_emulated
+    assert {"aten::mm of float64", "aten::mm of complex64", "aten::mm of sparse_coo"} <= set(listed)
+    with emulated(), pytest.raises(RuntimeError, match="aten::mm has operands of float16 and float32.* same dtype"):
+        torch.ones(2, 2) @ torch.ones(2, 2).half()
+
+
+def test_a_pattern_without_a_module_is_an_error_with_near_names():
+    model, x = mlp()
+    with pytest.raises(ValueError, match=r"fp32 names 'decoder.\*'.* near names: .*encoder"):
+        with emulated(fp32=["decoder.*"]):
+            nn.Sequential(collections.OrderedDict(encoder=model))(x)
+
+
+def test_observers_see_operations_with_their_results():
+    seen = []
+    model, x = mlp()
+    with emulated() as run:
+        run.observers.append(lambda func, name, where, args, kwargs, result: seen.append((name, where["module"])))
+        model(x)
+    assert ("addmm", "0") in seen and ("gelu", "1") in seen and ("addmm", "2") in seen
+
+
+def test_recipes_go_by_the_names_that_others_use():
+    for alias, name in (("bf16-mixed", "bf16"), ("bf16_true", "pure_bf16"), ("fp16_mixed", "mixed_fp16")):
+        assert ulplab.torch.emulate("h100", alias).recipe["name"] == name
