@@ -100,7 +100,8 @@ def diagnose(step, unit="h100", recipe=None, *, model=None, optimizer=None, scal
 
     All arguments are those of :func:`search`; fp32 is a list that the user has already. Returns a Diagnosis, which prints.
     """
-    runs = Trials(step, unit, model=model, optimizer=optimizer, scaler=scaler, bound=bound, limit=trials, progress=progress, options=options)
+    runs = Trials(step, unit, model=model, optimizer=optimizer, scaler=scaler, bound=bound, limit=trials,
+                  progress=progress, options=options)
     first = runs(recipe, fp32, None)
     found = Diagnosis(first.against)
     if first.failed and "without overflow" not in first.failed:
@@ -123,6 +124,10 @@ def diagnose(step, unit="h100", recipe=None, *, model=None, optimizer=None, scal
     except TooManyTrials:
         found.evidence.append(f"the limit of {trials} trials was reached; give trials=")
     return found
+
+
+def _sound(trial):
+    return not trial.failed and trial.finite and not trial.bad_gradient
 
 
 class _Finder:
@@ -180,11 +185,10 @@ class _Finder:
     def in_fp32_too(self):
         place = self.against.first_not_finite_in_fp32
         lines = [] if place is None else [f"first in fp32: {place_of(place)}, operands {', '.join(place['operands'])}"]
-        fine = lambda trial: not trial.failed and trial.finite and trial.finite_in_fp32 and not trial.bad_gradient  # noqa: E731
-        return _Cause("not finite in fp32", "the fp32 run is not finite either: not a matter of precision or of the loss scale",
-                      lines, [self.with_changes(zero_change("an eps of 2^-20 where 0 goes into sqrt, log or a divisor",
-                                                            2.0**-20), fine),
-                              ("correct the model at this place", None)])
+        eps = zero_change("an eps of 2^-20 where 0 goes into sqrt, log or a divisor", 2.0**-20)
+        return _Cause("not finite in fp32", "the fp32 run is not finite either: not a matter of precision or of the loss "
+                      "scale", lines, [self.with_changes(eps, lambda trial: _sound(trial) and trial.finite_in_fp32),
+                                       ("correct the model at this place", None)])
 
     def of_constant(self):
         rows = [each for each in self.against.operations if each["constant"] is not None]
@@ -193,11 +197,10 @@ class _Finder:
         small = next((x for x in rows if abs(x["constant"]) < 1), None)
         if big is not None:
             new = math.copysign(self.place.get("largest", 65504.0) / 2, big["constant"])
-            sound = lambda trial: not trial.failed and trial.finite and not trial.bad_gradient  # noqa: E731
             return _Cause("constant", f"the constant {big['constant']:g} is beyond the format's largest number",
                           self.evidence(self.place), [self.with_changes(constant_change(
                               f"{new:g} (or half of torch.finfo(dtype).min) in place of {big['constant']:g}",
-                              big["constant"], new), sound), self.in_fp32()])
+                              big["constant"], new), _sound), self.in_fp32()])
         if small is not None and self.place["operation"] in QUOTIENTS:
             return _Cause("eps", f"the eps {small['constant']:g} is 0 in this format ({place_of(small)}), and the divisor 0",
                           self.evidence(self.place), [self.with_changes(constant_change(
@@ -211,12 +214,12 @@ class _Finder:
             return _Cause("overflow backward", "a gradient overflows on its way back", lines,
                           [self.with_scale(), self.in_fp32(), self.in_recipe("bf16", "the range of fp32")])
         if place["pass"] in ("optimizer", "update"):
-            norm = place["pass"] == "update"
-            kind = "overflow in the norm of gradients" if norm else "overflow in the optimizer"
-            fine = lambda trial: not trial.reason and not (trial.first and trial.first["pass"] in ("optimizer", "update"))  # noqa: E731
-            text = "the norm of gradients, or what is made of them by hand, overflows" if norm else "the optimizer overflows"
-            return _Cause(kind, text, lines, [self.in_fp32(fine), self.in_recipe("mixed_fp16", "fp32 masters and moments", fine),
-                                              self.in_recipe("bf16", "the range of fp32", fine)])
+            kind, text = ("overflow in the optimizer", "the optimizer overflows") if place["pass"] == "optimizer" else (
+                "overflow in the norm of gradients", "the norm of gradients, or what is made of them by hand, overflows")
+            late = ("optimizer", "update")
+            fine = lambda trial: not trial.reason and (trial.first or {}).get("pass") not in late  # noqa: E731
+            return _Cause(kind, text, lines, [self.in_fp32(fine), *(self.in_recipe(name, what, fine) for name, what in (
+                ("mixed_fp16", "fp32 masters and moments"), ("bf16", "the range of fp32")))])
         if place["operation"] in SUMS:
             kind, text = "overflow of a sum", "a sum, a count or a divisor of a mean leaves the format"
         else:

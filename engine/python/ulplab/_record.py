@@ -38,8 +38,8 @@ class _Tree:
             return {"tuple" if isinstance(x, tuple) else "list": [self.flat(each) for each in x]}
         if x is None or isinstance(x, (bool, int, float, str)):
             return x
-        raise TypeError(f"a step with a {type(x).__name__} among its inputs cannot be recorded; give tensors, numbers, texts, "
-                        "lists, tuples and dictionaries")
+        raise TypeError(f"a step with a {type(x).__name__} among its inputs cannot be recorded; give tensors, numbers, "
+                        "texts, lists, tuples and dictionaries")
 
     def nested(self, x):
         if not isinstance(x, dict):

@@ -12,6 +12,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from ._backends import backend_of
+from ._ops import split_names
 from ._shadow import Answer, place_of, relative_error
 
 #: Recipes in the order of what they cost: bits of products, then of what is kept.
@@ -22,8 +23,9 @@ scaler_used = False
 
 
 def _numbers(result):
-    return [x.detach() if isinstance(x, torch.Tensor) else float(x) for x in tree_leaves(result)
-            if isinstance(x, (float, torch.Tensor)) and (isinstance(x, float) or x.is_floating_point())]
+    """The numbers and tensors of numbers that a step returns."""
+    return [x.detach() if isinstance(x, torch.Tensor) else x for x in tree_leaves(result)
+            if isinstance(x, float) or isinstance(x, torch.Tensor) and x.is_floating_point()]
 
 
 def _finite(x):
@@ -174,9 +176,9 @@ class Trials:
         finally:
             torch.autograd.backward, torch.amp.GradScaler.scale = backward, scaled
             forced_scale = None
-        trial.against = run.report().against
+            trial.against = run.report().against
+            self.state.restore()
         trial.first = trial.against.first_not_finite
-        self.state.restore()
 
     def _backward(self, trial, run, plain, tensors, grad_tensors=None, *args, **kwargs):
         """A backward pass with the trial's loss scale, unscaled at its end, as by a scaler."""
@@ -303,17 +305,22 @@ class Search(Answer):
 def _next_place(trial):
     """Where a trial went wrong first: modules and operations that could be in fp32, the likelier first."""
     place = trial.first or trial.against.first_error
-    if place is None:
-        return []
-    names = [place["module"], place["operation"]]
+    names = [place["module"], place["operation"]] if place else []
     worse = sorted(trial.against.operations, key=lambda each: each["before"] - each["error"])[:3]
     names += [name for each in worse if each["error"] > each["before"] for name in (each["module"], each["operation"])]
     return [name for name in dict.fromkeys(names) if name]
 
 
+def _everything(trial):
+    """All modules and operations that could be in fp32."""
+    rows = trial.against.operations
+    return [name for name in dict.fromkeys([each["module"] for each in rows] +
+                                           split_names([each["operation"] for each in rows])[0]) if name]
+
+
 def needed(trials, recipe, scale, given=(), fine=lambda trial: not trial.reason):
-    """A list for fp32 that suffices, and the scale that it needs; None where there is none. Adds what goes wrong first, again and
-    again, then leaves out what was not needed."""
+    """A list for fp32 that suffices, and the scale that it needs; None where there is none. Adds what goes wrong first, again
+    and again (or else everything), then leaves out what was not needed."""
     chosen, refused, found = list(given), set(), None
     trial = trials(recipe, chosen, scale)
     while not fine(trial):
@@ -331,7 +338,10 @@ def needed(trials, recipe, scale, given=(), fine=lambda trial: not trial.reason)
             chosen, trial = chosen + [name], tried
             break
         else:
-            return None, None
+            chosen = _everything(trial)
+            if not fine(trials(recipe, chosen, scale)):
+                return None, None
+            break
     return minimise(chosen, lambda some: fine(trials(recipe, some, scale))), found and scale
 
 
@@ -357,7 +367,8 @@ def search(step, unit="h100", recipe=None, *, model=None, optimizer=None, scaler
 
     Returns a Search, which prints as a table.
     """
-    runs = Trials(step, unit, model=model, optimizer=optimizer, scaler=scaler, bound=bound, limit=trials, progress=progress, options=options)
+    runs = Trials(step, unit, model=model, optimizer=optimizer, scaler=scaler, bound=bound, limit=trials,
+                  progress=progress, options=options)
     found = Search()
     try:
         _search(runs, found, recipe, recipes if recipe is not None else ())
@@ -379,7 +390,7 @@ def _search(runs, found, recipe, recipes):
         place = first.against.first_not_finite_in_fp32
         found.verdict = f"not finite in fp32, too ({place_of(place) if place else 'the result'}): not a matter of precision"
         return
-    narrow = runs.has_backward and _narrow(first, recipe)
+    narrow = runs.has_backward and any(each["unit"] == torch.finfo(torch.float16).eps for each in first.against.operations)
     if not first.reason:
         found.fp32 = []
     elif first.in_backward:
@@ -398,8 +409,3 @@ def _search(runs, found, recipe, recipes):
         if any(not each.reason for each in tried):
             found.recipe = name
             break
-
-
-def _narrow(trial, recipe):
-    """Whether loss scales are of use: gradients in fp16."""
-    return "fp16" in (recipe or "") or recipe is None

@@ -68,19 +68,20 @@ def test_search_finds_the_module_the_scales_and_the_cheapest_recipe():
     optimizer = torch.optim.SGD(model.parameters(), 0.1, foreach=False)
     before = {name: value.clone() for name, value in model.state_dict().items()}
     step = step_of(model, lambda m: m(x).square().mean(), optimizer)
-    found = lab.search(step, recipe="mixed_fp16", model=model, optimizer=optimizer, recipes=("bf16", "fp32"), progress=False)
+    asked = dict(recipe="mixed_fp16", model=model, optimizer=optimizer, recipes=("bf16", "fp32"), progress=False)
+    found = lab.search(step, **asked)
     assert found.fp32 == ["Norm"] and found.recipe == "bf16"
     lowest, highest = found.scales
     assert lowest == 1 and 2**16 <= highest <= 2**20
     assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
-    again = lab.search(step, recipe="mixed_fp16", model=model, optimizer=optimizer, recipes=("bf16", "fp32"), progress=False)
-    assert again.to_json() == found.to_json()
+    assert lab.search(step, **asked).to_json() == found.to_json()
     assert "fp32     Norm" in repr(found) and json.loads(found.to_json())["fp32"] == ["Norm"]
 
 
 def test_search_finds_the_range_of_loss_scales():
     model, x = nn.Linear(8, 8), torch.randn(4096, 8)
-    found = lab.search(step_of(model, lambda m: (m(x) - 1).square().mean() * 1e-3), recipe="mixed_fp16", model=model, recipes=(), progress=False)
+    step = step_of(model, lambda m: (m(x) - 1).square().mean() * 1e-3)
+    found = lab.search(step, recipe="mixed_fp16", model=model, recipes=(), progress=False)
     assert found.fp32 == [] and 2 <= found.scales[0] <= 16 and found.scales[1] == 2**24
     assert found.trials[0].reason.startswith("gradients are out of bound")
 
@@ -99,7 +100,8 @@ def test_a_scaler_in_the_step_takes_the_scale_of_the_trial():
             scaler.update()
             return loss
 
-        found = lab.search(step, recipe="mixed_fp16", model=model, optimizer=optimizer, scaler=scaler, recipes=(), progress=False)
+        found = lab.search(step, recipe="mixed_fp16", model=model, optimizer=optimizer, scaler=scaler, recipes=(),
+                           progress=False)
         assert found.fp32 == [] and found.scales[0] == 1 and 2**4 <= found.scales[1] <= 2**16
         assert seen[:2] == [2.0**20, 2.0**8] and scaler.get_scale() == 2.0**20
 
@@ -159,7 +161,7 @@ def eps_of_adam():
 def mask_constant():
     model, x = nn.Linear(8, 8), torch.randn(2, 4, 8)
     keep = torch.tensor([[1.0, 1, 0, 0], [0, 0, 0, 0]])
-    return dict(step=lambda run: ((model(x) @ x.transpose(1, 2)) * 1 + (1 - keep[:, None]) * -1e9).softmax(-1), model=model)
+    return dict(step=lambda run: (model(x) @ x.transpose(1, 2) + (1 - keep[:, None]) * -1e9).softmax(-1), model=model)
 
 
 def updates_too_small():
@@ -182,8 +184,8 @@ def average():
 def healthy():
     model, x = nn.Linear(8, 8), torch.randn(2, 4, 8)
     mask = torch.ones(4, 4).tril().bool()
-    return dict(step=step_of(model, lambda m: (m(x) @ x.transpose(1, 2)).masked_fill(~mask, -torch.inf).softmax(-1)[..., 0].mean()),
-                model=model)
+    scores = lambda m: (m(x) @ x.transpose(1, 2)).masked_fill(~mask, -torch.inf)  # noqa: E731
+    return dict(step=step_of(model, lambda m: scores(m).softmax(-1)[..., 0].mean()), model=model)
 
 
 HALF, BF16 = torch.float16, torch.bfloat16
@@ -243,7 +245,7 @@ def mean_in_half():
 
 
 def running_sum():
-    numbers = torch.ones(600, dtype=BF16)
+    numbers = torch.ones(400, dtype=BF16)
 
     def step(run):
         total = torch.zeros((), dtype=BF16)
@@ -262,8 +264,8 @@ def positions():
 def updates_in_bf16():
     model = nn.Linear(16, 16).to(BF16)
     optimizer = torch.optim.SGD(model.parameters(), 1e-5)
-    return dict(step=step_of(model, lambda m: m(torch.ones(2, 16, dtype=BF16)).float().square().mean(), optimizer), model=model,
-                optimizer=optimizer)
+    loss_of = lambda m: m(torch.ones(2, 16, dtype=BF16)).float().square().mean()  # noqa: E731
+    return dict(step=step_of(model, loss_of, optimizer), model=model, optimizer=optimizer)
 
 
 def statistics_of_batches():
@@ -299,7 +301,8 @@ def test_the_cause_where_the_tensors_own_types_decide(make, kind, remedy):
     assert remedy in found.remedy, found
 
 
-CASES = [(gradient_of_sqrt_at_0, "not finite in fp32", "an eps of 2^-20"), (squares_of_a_norm, "overflow forward", "fp32=['Norm']"),
+CASES = [(gradient_of_sqrt_at_0, "not finite in fp32", "an eps of 2^-20"),
+         (squares_of_a_norm, "overflow forward", "fp32=['Norm']"),
          (small_gradients, "underflow of gradients", "a loss scale from 2^"),
          (large_gradients, "overflow backward", "a loss scale from 2^-"), (eps_of_adam, "eps", "in place of 1e-08"),
          (updates_too_small, "updates lost", "recipe='bf16'"), (average, "average stands still", "fp32"),
@@ -458,3 +461,14 @@ def test_a_scale_that_has_to_fall_is_no_reason_for_a_remark():
         scaler.step(optimizer)
         scaler.update()
     assert scaler.remark is None and scaler.skipped == 0
+
+
+def test_an_infinity_at_a_scale_of_1_is_no_matter_of_the_scale():
+    weight = nn.Parameter(torch.ones(4))
+    scaler, optimizer = lab.GradScaler("pytorch", init_scale=4.0), torch.optim.SGD([weight], 0.1)
+    with pytest.warns(RuntimeWarning, match="infinite at a loss scale of 1"):
+        for _ in range(4):
+            optimizer.zero_grad()
+            scaler.scale((weight * 1e30).square().sum()).backward()
+            scaler.step(optimizer)
+            scaler.update()
