@@ -302,8 +302,11 @@ class Native(Run):
         return result
 
     def _cast(self, plan, func, args, kwargs, where):
-        result = func(*args, **kwargs)
         source = args[1] if plan.name == "copy" else args[0]
+        type = kwargs.get("dtype") if plan.name == "_to_copy" else None
+        if type in LOW and source.dtype is torch.float32 and kwargs.get("memory_format") is None and source.numel():
+            return self._narrow(source.detach().clone(), type, (source,), where)
+        result = func(*args, **kwargs)
         if result.dtype in LOW and source.dtype is torch.float32:
             counts = self.rounding.counts(where["module"])
             counts.rounded += result.numel()

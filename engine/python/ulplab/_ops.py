@@ -27,7 +27,7 @@ _use_cudnn_ctc_loss _record_function_enter _record_function_enter_new _record_fu
 #: Point-wise operations and sums: results are rounded to the recipe's format.
 ROUNDED = frozenset("""
 _adaptive_avg_pool2d _adaptive_avg_pool2d_backward _cdist_forward _cdist_backward _ctc_loss _ctc_loss_backward _log_softmax _log_softmax_backward_data
-_softmax _softmax_backward_data acos add addcdiv addcmul asin atan atan2 avg_pool1d avg_pool2d avg_pool2d_backward
+_safe_softmax _softmax _softmax_backward_data acos add addcdiv addcmul asin atan atan2 avg_pool1d avg_pool2d avg_pool2d_backward
 adaptive_avg_pool2d binary_cross_entropy binary_cross_entropy_backward binary_cross_entropy_with_logits
 binary_cross_entropy_with_logits_backward ceil celu clamp_backward cos cosh cummax cumprod cumsum div div_ elu
 elu_backward embedding_dense_backward erf erfc erfinv exp exp2 expm1 floor fmod frac gelu gelu_backward

@@ -82,6 +82,7 @@ class Run(TorchDispatchMode):
     # ---- entering and leaving ----
 
     def __enter__(self):
+        _private.hide_from_compiler(Run)
         hooks = torch.nn.modules.module
         with contextlib.ExitStack() as stack:
             for remove in (hooks.register_module_forward_pre_hook(self._entered).remove,
@@ -115,6 +116,7 @@ class Run(TorchDispatchMode):
 
     def _entered(self, module, args):
         if not self._stack:
+            _private.hide_from_compiler(Run)
             for name, each in module.named_modules():
                 self._names[id(each)] = name or type(module).__name__
             self._root_entered(module)
