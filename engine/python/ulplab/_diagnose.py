@@ -8,6 +8,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from ._ops import plain_name
 from ._search import TooManyTrials, Trials, needed, power_text
+from ._private import hide_from_compiler
 from ._run import user_line
 from ._shadow import Answer, place_of
 
@@ -24,6 +25,7 @@ class Changes(TorchDispatchMode):
         super().__init__()
         self._text, self._change = text, change
         self.lines = {}
+        hide_from_compiler(Changes)
 
     def __str__(self):
         return self._text

@@ -115,8 +115,8 @@ class Trials:
     """Runs a step in one way after another, always from the same state, and compares with what fp32 gives."""
 
     def __init__(self, step, unit, *, model, optimizer, scaler, bound, limit, progress, options):
-        takes = [p for p in inspect.signature(step).parameters.values() if p.kind in (p.POSITIONAL_ONLY,
-                                                                                      p.POSITIONAL_OR_KEYWORD)]
+        takes = any(p.name == "run" or p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+                    for p in inspect.signature(step).parameters.values())
         self._step = step if takes else lambda run: step()
         self.unit = backend_of(unit)
         kept = getattr(step, "state", {"model": model, "optimizer": optimizer})  # a replayed step knows its own

@@ -14,6 +14,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from ._analysis import _Printed
 from ._ops import MOVES, plain_name
+from ._private import hide_from_compiler
 from ._report import plain
 from ._run import paused
 
@@ -59,6 +60,10 @@ def _merged(low, wide, unit):
     return int((equal & ((exact[a] - exact[b]).abs().amax(1) > 4 * unit * exact[a].abs().amax(1))).sum())
 
 
+def _key(storage):
+    return StorageWeakRef(storage).cdata
+
+
 def _whole(tensor):
     """All numbers of the tensor's storage."""
     return tensor.detach().as_strided((tensor.untyped_storage().nbytes() // tensor.element_size(),), (1,), 0)
@@ -97,6 +102,7 @@ class Shadow(TorchDispatchMode):
         self._scales = {}
 
     def __enter__(self):
+        hide_from_compiler(Shadow)
         self._hook = torch.nn.modules.module.register_module_forward_pre_hook(self._entered)
         return super().__enter__()
 
@@ -106,7 +112,7 @@ class Shadow(TorchDispatchMode):
 
     def _entered(self, module, args):
         for name, each in [*module.named_parameters(), *module.named_buffers()]:
-            key = each.untyped_storage()._cdata
+            key = _key(each.untyped_storage())
             if key not in self._names or self._names[key][1]() is None:
                 self._names[key] = (name, weakref.ref(each))
 
@@ -119,7 +125,7 @@ class Shadow(TorchDispatchMode):
 
     def _record(self, tensor):
         storage = tensor.untyped_storage()
-        known = self._known.get(storage._cdata)
+        known = self._known.get(_key(storage))
         if known is None or known.alive.expired() or len(known.numbers) != storage.nbytes() // tensor.element_size():
             known = self._keep(storage, _whole(tensor).to(WIDE.get(tensor.dtype, torch.float32), copy=True))
         return known
@@ -128,7 +134,7 @@ class Shadow(TorchDispatchMode):
         if len(self._known) > self._purge_at:
             self._known = {key: each for key, each in self._known.items() if not each.alive.expired()}
             self._purge_at = 2 * len(self._known) + 4096
-        known = self._known[storage._cdata] = _Companion(storage, numbers)
+        known = self._known[_key(storage)] = _Companion(storage, numbers)
         return known
 
     def of(self, tensor):
@@ -220,11 +226,11 @@ class Shadow(TorchDispatchMode):
                 self._view(self._record(each), each).copy_(each)
             return
         exact = [x for x in tree_leaves(results) if self._follows(x)]
-        inside = {known.numbers.untyped_storage()._cdata for _, known in call.operands}
+        inside = {_key(known.numbers.untyped_storage()) for _, known in call.operands}
         for low, each in zip(lows, exact) if lows else [(x, self._view(self._record(x), x)) for x in changed]:
             if low.numel() == 0:
                 continue
-            known = self._record(low) if each.untyped_storage()._cdata in inside else self._set(low, each)
+            known = self._record(low) if _key(each.untyped_storage()) in inside else self._set(low, each)
             self._compare(call, low, each, known)
         for each in changed:
             known = self._record(each)
@@ -364,7 +370,7 @@ class Shadow(TorchDispatchMode):
         if self.learns:
             self._settle()
         for each in changed if where["pass"] != "backward" else ():
-            key, known = each.untyped_storage()._cdata, self._record(each)
+            key, known = _key(each.untyped_storage()), self._record(each)
             if not self.learns or key in self._names:
                 known.before = known.before or (_whole(each).clone(), known.numbers.clone())
                 self._updates[key] = known
@@ -420,11 +426,10 @@ class Against(Answer):
     """What an fp32 run beside the emulated one shows.
 
     operations     dictionaries in the order of computation: module, pass, operation, line, calls, results; error (the
-                   largest, relative to fp32 in the Euclidean norm), before (that of its operands) and unit (the format's
-                   last place at 1); subnormal
-                   (numbers of fp32 below the format's normal ones) and underflows (of these, those that are 0), zeroed
-                   (norms, means, quotients that are 0 though fp32 has a number that the format holds), absorbed of
-                   addends, saturated (FP8), merged (positions or rows), constant (one that the format does not hold)
+                   largest, relative to fp32 in the Euclidean norm), before (that of its operands), unit (the format's last
+                   place at 1); subnormal (numbers of fp32 below the format's normal ones), underflows (of these, those
+                   that are 0), zeroed (norms, means, quotients that are 0 though fp32 has a number that the format holds),
+                   absorbed of addends, saturated (FP8), merged (positions or rows), constant (that the format lacks)
     first_error    the first whose error exceeds bound though its operands' does not
     first_not_finite, first_not_finite_in_fp32   where low precision alone, or fp32 too, leaves the finite numbers
     updates        by parameter, buffer or average: of (numbers that fp32 moved), lost (of these, unmoved here)
