@@ -117,7 +117,7 @@ def diagnose(step, unit="h100", recipe=None, *, model=None, optimizer=None, scal
     found.kind, found.cause, found.evidence = cause.kind, cause.cause, cause.evidence
     found.remedy, found.works = "none was found", False
     try:
-        for text, attempt in cause.remedies:
+        for text, attempt in filter(None, cause.remedies):
             works = attempt() if attempt is not None else None
             if works is None or works:
                 found.remedy, found.works = works if isinstance(works, str) else text, None if works is None else True
@@ -156,7 +156,8 @@ class _Finder:
         return "modules and operations in fp32", attempt
 
     def in_recipe(self, name, text, fine=lambda trial: not trial.reason):
-        return f"recipe='{name}': {text}", lambda: self.recipe is not None and fine(self.runs(name, self.fp32, None))
+        """None where the tensors' own types decide."""
+        return self.recipe and (f"recipe='{name}': {text}", lambda: fine(self.runs(name, self.fp32, None)))
 
     def with_scale(self):
         def attempt():

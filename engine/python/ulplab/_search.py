@@ -13,10 +13,13 @@ from torch.utils._pytree import tree_leaves
 
 from ._backends import backend_of
 from ._ops import split_names
+from ._products import units
 from ._shadow import Answer, place_of, relative_error
 
 #: Recipes in the order of what they cost: bits of products, then of what is kept.
 RECIPES = ("nvfp4", "mxfp8", "te_current", "fp8", "fp16", "pure_bf16", "bf16_sr", "bf16", "mixed_fp16", "tf32", "fp32")
+#: What the keys of the units of block-scaled recipes have in common.
+BLOCK_SCALED = {"nvfp4": "nvf4", "mxfp8": "mxf8"}
 
 forced_scale = None  # in a trial: the scale that GradScaler takes in place of its own
 scaler_used = False
@@ -176,7 +179,8 @@ class Trials:
         finally:
             torch.autograd.backward, torch.amp.GradScaler.scale = backward, scaled
             forced_scale = None
-            trial.against = run.report().against
+            report = run.report()
+            trial.against, self.architecture = report.against, report.path.split(":")[0]
             self.state.restore()
         trial.first = trial.against.first_not_finite
 
@@ -404,7 +408,10 @@ def _search(runs, found, recipe, recipes):
     found.verdict = ("no list of modules and operations in fp32 suffices" if found.fp32 is None else
                      "this recipe suffices as it is" if not first.reason else
                      f"it suffices with {'fp32 for ' + ', '.join(found.fp32) if found.fp32 else 'a loss scale'}") + place
+    rows = [unit.key for unit in units(runs.architecture)]
     for name in recipes:
+        if name in BLOCK_SCALED and rows and not any(BLOCK_SCALED[name] in key for key in rows):
+            continue  # products of dequantised numbers cost as much as theirs
         tried = [runs(name, (), each) for each in ((None, 2.0**8, 2.0**16) if narrow and "fp16" in name else (None,))]
         if any(not each.reason for each in tried):
             found.recipe = name

@@ -171,16 +171,6 @@ def updates_too_small():
                 optimizer=optimizer, recipe="bf16_weights")
 
 
-def average():
-    def step(run):
-        mean, weight = torch.ones(4, dtype=torch.bfloat16), torch.full((4,), 1.1, dtype=torch.bfloat16)
-        with torch.no_grad():
-            for _ in range(20):
-                mean.mul_(0.9999).add_(weight, alpha=1e-4)
-        return mean
-    return dict(step=step, recipe="bf16")
-
-
 def healthy():
     model, x = nn.Linear(8, 8), torch.randn(2, 4, 8)
     mask = torch.ones(4, 4).tril().bool()
@@ -255,6 +245,16 @@ def running_sum():
     return dict(step=step)
 
 
+def average():
+    def step(run):
+        mean, weight = torch.ones(4, dtype=BF16), torch.full((4,), 1.1, dtype=BF16)
+        with torch.no_grad():
+            for _ in range(20):
+                mean.mul_(0.9999).add_(weight, alpha=1e-4)
+        return mean
+    return dict(step=step)
+
+
 def positions():
     def step(run):
         return (torch.arange(2000, dtype=BF16)[:, None] * torch.tensor([1, 0.1, 0.01, 0.001], dtype=BF16)).cos()
@@ -289,7 +289,8 @@ OWN_TYPES = [
     (lambda: mask_of_minus_1e9("fill"), "constant", "in place of -1e+10"), (lambda: mask_of_minus_1e9("finfo"), "none", ""),
     (norm_by_hand, "overflow in the norm of gradients", "fp32=['pow']"), (adam_of_lists, "eps", "in place of 1e-08"),
     (count_in_half, "overflow of a sum", "fp32=['sum']"), (mean_in_half, "none", ""),
-    (running_sum, "swamped sum", "fp32=['add']"), (positions, "positions merged", "in fp32"),
+    (running_sum, "swamped sum", "fp32=['add']"), (average, "average stands still", "in fp32"),
+    (positions, "positions merged", "in fp32"),
     (updates_in_bf16, "updates lost", "in fp32"), (statistics_of_batches, "updates lost", "in fp32"),
     (autocast_region, "underflow of gradients", "a loss scale from 2^")]
 
@@ -305,7 +306,7 @@ CASES = [(gradient_of_sqrt_at_0, "not finite in fp32", "an eps of 2^-20"),
          (squares_of_a_norm, "overflow forward", "fp32=['Norm']"),
          (small_gradients, "underflow of gradients", "a loss scale from 2^"),
          (large_gradients, "overflow backward", "a loss scale from 2^-"), (eps_of_adam, "eps", "in place of 1e-08"),
-         (updates_too_small, "updates lost", "recipe='bf16'"), (average, "average stands still", "fp32"),
+         (updates_too_small, "updates lost", "recipe='bf16'"),
          (healthy, "none", "nothing")]
 
 
