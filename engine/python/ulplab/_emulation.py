@@ -11,7 +11,7 @@ from ._parameter_kinds import ParameterKinds
 from ._products import _order
 from ._report import LARGEST, Report
 from ._rounding import Rounding
-from ._run import PASSES, Run, floats, on_one_thread
+from ._run import PASSES, Run, call, floats, on_one_thread
 
 
 #: Marks of tensors: low; in fp32, until an operation of the trainer's casts it; in fp32 because the user said so.
@@ -39,7 +39,7 @@ class Emulation(Run):
         if self.recipe["keep_batchnorm_fp32"]:
             self.single |= names_of(["batch_norm"])
         self.kinds = ParameterKinds(self.recipe["kept"]["linear_weight"])
-        self.optimizers = OptimizerSteps(self.recipe, self.products, self.kinds, seed, self.not_emulated)
+        self.optimizers = OptimizerSteps(self.recipe, self.products, self.kinds, seed, self.not_emulated, call)
         self.kept_throughout = "weight" in self.recipe["kept"][""]  # nothing is kept in fp32: operations outside modules, too
         self._exact = False  # whether the operation that runs belongs to a module in fp32
         self._exact_products = None
@@ -183,7 +183,7 @@ class Emulation(Run):
                 return self._handlers[name](self, *args, **kwargs)
             finally:
                 self._exact = False
-        result = (on_one_thread if name in REDUCTIONS else _call)(func, args, kwargs)
+        result = (on_one_thread if name in REDUCTIONS else call)(func, args, kwargs)
         where = self.where(name, self.module())
         for each in floats(result):
             self.rounding.look(each, args, where)
@@ -294,7 +294,7 @@ class Emulation(Run):
             return func(*args, **kwargs)
         if not single:
             args = self._as_seen(args, in_place)
-        result = (on_one_thread if name in REDUCTIONS else _call)(func, args, kwargs)
+        result = (on_one_thread if name in REDUCTIONS else call)(func, args, kwargs)
         if single:
             return self.mark(result, max(SINGLE, self.marks(args)))
         where = self.where(name, self.module())
@@ -305,7 +305,3 @@ class Emulation(Run):
             if each.dtype is torch.float32 and not (in_place and isinstance(each, torch.nn.Parameter)):
                 self.rounding.result(each, args, where)
         return result
-
-
-def _call(func, args, kwargs):
-    return func(*args, **kwargs)
