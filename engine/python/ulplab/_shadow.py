@@ -27,6 +27,12 @@ var""".split())
 ADDS = frozenset(["add", "sub"])
 PRODUCTS = frozenset(["mm", "addmm", "bmm", "baddbmm", "convolution", "linear"])
 
+#: What goes wrong in operations without an infinity: kind, the field that counts it, of what, a sentence.
+SILENT = (("became zero", "zeroed", "results", "results of {} are 0; in fp32 they are numbers that the format holds"),
+          ("positions merged", "merged", "results", "results of {} are equal to neighbours from which they differ in fp32"),
+          ("saturation", "saturated", "results", "numbers (of operands, where it is a product) saturate at {}"),
+          ("swamped sum", "absorbed", "addends", "addends of {} change nothing"))
+
 
 def relative_error(low, wide):
     """|low - wide| / |wide| in the Euclidean norm; infinite where low is not finite and wide is, 0 where both are not."""
@@ -449,19 +455,10 @@ class Against(Answer):
         """(kind, place, sentence) of what is wrong without an infinity, the gravest first."""
         found = []
         for each in self.operations:
-            place = place_of(each)
-            if each["zeroed"]:
-                found.append(("became zero", each, f"{each['zeroed']} of {each['results']} results of {place} are 0; in fp32 "
-                                                   "they are numbers that the format holds"))
-            if each["merged"]:
-                found.append(("positions merged", each, f"{each['merged']} neighbours among the results of {place} are equal "
-                                                        "and differ in fp32"))
-            if each["saturated"]:
-                found.append(("saturation", each, f"{each['saturated']} of {each['results']} results of {place} saturate"))
             share = 0.01 if each["operation"] == "cumsum" else 0.25
-            if each["absorbed"] > share * each["addends"] > 4 and each["error"] > 2 * each["unit"]:
-                found.append(("swamped sum", each, f"{each['absorbed']} of {each['addends']} addends of {place} change "
-                                                   f"nothing; relative error {each['error']:.2g}"))
+            swamped = each["absorbed"] > share * each["addends"] > 4 and each["error"] > 2 * each["unit"]
+            found += [(kind, each, f"{each[count]} of {each[of]} {text.format(place_of(each))}") for kind, count, of, text
+                      in SILENT if each[count] and (count != "absorbed" or swamped)]
         for name, each in sorted(self.updates.items(), key=lambda item: -item[1]["lost"]):
             if each["lost"] * 2 > each["of"] > 0:
                 kind = "average stands still" if name.startswith("a tensor") else "updates lost"
