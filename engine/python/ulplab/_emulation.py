@@ -302,6 +302,7 @@ class Emulation(Run):
             self.rounding.result(result.detach().reshape(1), args, where)
             return result
         for each in floats(result):
-            if each.dtype is torch.float32 and not (in_place and isinstance(each, torch.nn.Parameter)):
+            if each.dtype is torch.float32 and not (
+                    in_place and isinstance(each, torch.nn.Parameter) and not self.kept_throughout):
                 self.rounding.result(each, args, where)
         return result
