@@ -5,6 +5,7 @@ import math
 import torch
 
 from . import _convolutions, _core, _engine_operations, _torch_products
+from ._backends import backend_of
 from ._ops import MOVES, REDUCTIONS, ROUNDED, names_of, plain_name, split_names
 from ._optimizer_steps import OptimizerSteps
 from ._parameter_kinds import ParameterKinds
@@ -23,15 +24,20 @@ class Emulation(Run):
 
     KEPT = KEPT_SINGLE
 
-    def __init__(self, backend, recipe, order, fp32, strict, seed):
-        operations, modules = split_names(fp32)
-        super().__init__(strict, modules)
+    def __init__(self, backend, recipe, order, fp32, strict, seed, modules=None):
+        operations, in_fp32_modules = split_names(fp32)
+        super().__init__(strict, in_fp32_modules, modules)
         named = names_of(operations)
         in_fp32 = [name for aten, name in _engine_operations.NAMES.items() if aten in named]
         if "native_batch_norm" in named:
             in_fp32.append("batch_norm")  # whose parameters are then in fp32, too
         self.products = _core.Emulated(recipe, backend, _order(order), seed, in_fp32)
         self.recipe = self.products.recipe
+        self._products_of = {
+            pattern: _core.Emulated(options.get("recipe", recipe),
+                                    backend_of(options["unit"]) if "unit" in options else backend,
+                                    _order(options.get("order", order)), seed, in_fp32)
+            for pattern, options in self._options.items()}
         self.low = self.recipe["low"]
         self.rounding = Rounding(self.low, self.recipe["flush"], self.located)
         casts = self.recipe["casts"]
@@ -76,7 +82,7 @@ class Emulation(Run):
         seen = (lambda x: x) if self._exact else self.kinds.value_of
         x, y = (seen(each.detach()).float().numpy() for each in (a, b))
         operation = _torch_products.OPERATIONS[name]
-        products = self._fp32_products() if self._exact else self.products
+        products = self._fp32_products() if self._exact else self._products_of.get(self.option(module), self.products)
         result = torch.from_numpy(products.matmul(x, y, layer, operation, which, gradient))
         counts = self.rounding.counts(module)
         counts.products[PASSES[which]] = counts.products.get(PASSES[which], 0) + (x.shape[0] if x.ndim == 3 else 1)

@@ -7,6 +7,7 @@ import numpy
 import torch
 
 from . import _autocast, _convolutions, _core, _torch_products
+from ._backends import backend_of
 from ._ops import MOVES, REDUCTIONS, ROUNDED, names_of, plain_name, split_names
 from ._optimizer_steps import Steps
 from ._passes import PASSES
@@ -82,11 +83,13 @@ def halving_sum(x, dims):
 class Native(Run):
     by_types = True
 
-    def __init__(self, backend, order, fp32, strict, seed):
-        operations, modules = split_names(fp32)
-        super().__init__(strict, modules)
+    def __init__(self, backend, order, fp32, strict, seed, modules=None):
+        operations, in_fp32_modules = split_names(fp32)
+        super().__init__(strict, in_fp32_modules, modules)
+        if any("recipe" in options for options in self._options.values()):
+            raise ValueError("modules={...} gives a recipe, but emulate has none: the tensors' types decide; give emulate a recipe")
         self.single = names_of(operations)
-        self.backend = backend if "(" in backend or backend in ("soft:ieee", "eigen") else f"with_ieee({backend})"
+        self.backend = _with_fp32(backend)
         self._order, self._seed = _order(order), seed
         self._engines = {}
         self.rounding = Rounding("fp32", False, self.located)
@@ -109,14 +112,20 @@ class Native(Run):
 
     # ---- products ----
 
-    def engine(self, type):
-        """The products of a type on the unit. ValueError that names the type where the unit has none."""
+    def engine(self, type, pattern=None):
+        """The products of a type on the unit, or as modules={...} says. ValueError where the unit has none of the type."""
         if type is torch.float32 and _allows_tf32():
             type = "tf32"
-        if type not in self._engines:
-            self._engines[type] = _core.Emulated(RECIPES[type], self.backend, None if type is torch.float32 else
-                                                 self._order, self._seed, [])
-        return self._engines[type]
+        if (type, pattern) not in self._engines:
+            options = self._options.get(pattern, {})
+            backend = _with_fp32(backend_of(options["unit"])) if "unit" in options else self.backend
+            order = _order(options["order"]) if "order" in options else self._order
+            try:
+                self._engines[type, pattern] = _core.Emulated(
+                    RECIPES[type], backend, None if type is torch.float32 else order, self._seed, [])
+            except ValueError as error:
+                raise ValueError(f"{backend} has no products of {type}: choose a unit that has them ({error})") from None
+        return self._engines[type, pattern]
 
     def multiply(self, name, a, b, purpose=None):
         """A * B in fp32, in the row of the operands' type."""
@@ -125,8 +134,8 @@ class Native(Run):
         if place is not None:
             module = place.module
         x, y = (each.detach().float().contiguous().numpy() for each in (a, b))
-        result = torch.from_numpy(self.engine(self._type).matmul(x, y, layer, _torch_products.OPERATIONS[name], which,
-                                                                 gradient))
+        result = torch.from_numpy(self.engine(self._type, self.option(module)).matmul(
+            x, y, layer, _torch_products.OPERATIONS[name], which, gradient))
         counts = self.rounding.counts(module)
         counts.products[PASSES[which]] = counts.products.get(PASSES[which], 0) + (x.shape[0] if x.ndim == 3 else 1)
         counts.multiplications += result.numel() * x.shape[-1]
@@ -332,6 +341,11 @@ class Native(Run):
 
 def _in_fp32(args):
     return isinstance(args[0], torch.Tensor) and args[0].dtype is torch.float32
+
+
+def _with_fp32(backend):
+    """The backend with fp32 products in IEEE's arithmetic, which matrix units lack."""
+    return backend if "(" in backend or backend in ("soft:ieee", "eigen") else f"with_ieee({backend})"
 
 
 def _allows_tf32():

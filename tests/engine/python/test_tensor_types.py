@@ -393,7 +393,7 @@ def test_what_is_not_emulated_is_computed_and_listed():
 
 def test_a_pattern_without_a_module_is_an_error_with_near_names():
     model, x = mlp()
-    with pytest.raises(ValueError, match=r"fp32 names 'decoder.\*'.* near names: .*encoder"):
+    with pytest.raises(ValueError, match=r"fp32 or modules names 'decoder.\*'.* near names: .*encoder"):
         with emulated(fp32=["decoder.*"]):
             nn.Sequential(collections.OrderedDict(encoder=model))(x)
 
@@ -410,3 +410,28 @@ def test_observers_see_operations_with_their_results():
 def test_recipes_go_by_the_names_that_others_use():
     for alias, name in (("bf16-mixed", "bf16"), ("bf16_true", "pure_bf16"), ("fp16_mixed", "mixed_fp16")):
         assert ulplab.torch.emulate("h100", alias).recipe["name"] == name
+
+
+@pytest.mark.parametrize("recipe", [None, "mixed_fp16"])
+def test_modules_have_units_and_orders_of_their_own(recipe):
+    torch.manual_seed(0)
+    model, x = nn.Sequential(nn.Linear(256, 4, bias=False), nn.Linear(4, 4)), torch.randn(3, 256).half()
+    model.half()
+    expected = {order: torch.from_numpy(ulplab.matmul(x.float().numpy(), model[0].weight.detach().float().t().numpy(),
+                                                      unit="sm_80:mma.fp16.fp32", order={"split_k": order})).half()
+                for order in (1, 4)}
+    seen = []
+    model[0].register_forward_hook(lambda module, args, y: seen.append(y.detach().half()))
+    if recipe is not None:
+        model, x = model.float(), x.float()
+    for order in (1, 4):
+        with ulplab.torch.emulate("h100", recipe, modules={"0": {"unit": "a100", "order": {"split_k": order}}}):
+            model(x)
+    assert torch.equal(seen[0], expected[1]) and torch.equal(seen[1], expected[4])
+    with pytest.raises(ValueError, match="has units; there are recipe, order, unit"):
+        ulplab.torch.emulate("h100", recipe, modules={"0": {"units": "a100"}})
+
+
+def test_a_unit_without_the_row_says_so():
+    with ulplab.torch.emulate("v100"), pytest.raises(ValueError, match="v100.* has no products of torch.bfloat16"):
+        torch.ones(2, 2).bfloat16() @ torch.ones(2, 2).bfloat16()
