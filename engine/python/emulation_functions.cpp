@@ -193,6 +193,17 @@ class Emulated {
         fields["casts"] = casts;
         return fields;
     }
+    /// Of delayed scales, by tensor ("fc1/linear, x"): the largest magnitude of the last use, and what that use was
+    /// multiplied by.
+    [[nodiscard]] py::dict delayed_scales() const {
+        py::dict found;
+        for (const auto& [place, magnitudes] : run_.scaling_history) {
+            const auto scale = run_.scaling_history.find(place + ", scale");
+            if (scale == run_.scaling_history.end() || magnitudes.empty()) continue;
+            found[py::str(place)] = py::make_tuple(magnitudes.back(), scale->second.front());
+        }
+        return found;
+    }
     [[nodiscard]] std::string path(std::int64_t m, std::int64_t n, std::int64_t k) const {
         return engine_.backend->path(engine_.recipe.product_types(), m, n, k);
     }
@@ -287,6 +298,7 @@ void add_emulation(py::module_& module) {
              })
         .def("operate", &Emulated::operate)
         .def("sum_rows", &Emulated::sum_rows)
+        .def("delayed_scales", &Emulated::delayed_scales)
         .def("path", &Emulated::path)
         .def_property_readonly("recipe", &Emulated::recipe)
         .def_property_readonly("backend", &Emulated::backend)

@@ -125,7 +125,10 @@ class Report:
     not_emulated        operations (and other things) that PyTorch computed, with how often
     left_in_fp32        operations outside of modules that a recipe left in fp32, with how often
     path                the way a product takes: unit, chain of instructions, kernel
+    against             with emulate(..., against="fp32"): an Against, what the fp32 run beside shows
     """
+
+    against = None
 
     def __init__(self, recipe, backend, path, modules, first, not_emulated, lost_updates=None, left_in_fp32=None):
         self.recipe = recipe
@@ -153,7 +156,7 @@ class Report:
         """The report as JSON text; infinities and NaN as texts."""
         fields = {**self.__dict__, "products": dict(self.products), "overflows": self.overflows,
                   "underflows": self.underflows}
-        return json.dumps(_plain(fields))
+        return json.dumps(plain(fields))
 
     def __repr__(self):
         lines = [f"{self.recipe} on {self.backend}: {int(self.products)} products ({self.path})",
@@ -176,12 +179,17 @@ class Report:
                          f"steps of {each['elements']} weights")
         for what, counts in (("not emulated", self.not_emulated), ("left in fp32", self.left_in_fp32)):
             lines += [f"{what}: {name} ({count})" for name, count in counts.items()]
+        if self.against is not None:
+            lines.append(repr(self.against))
         return "\n".join(lines)
 
 
-def _plain(x):
+def plain(x):
+    """What JSON holds: objects as their fields, infinities and NaN as texts."""
     if isinstance(x, dict):
-        return {str(key): _plain(each) for key, each in x.items()}
+        return {str(key): plain(each) for key, each in x.items()}
     if isinstance(x, (list, tuple)):
-        return [_plain(each) for each in x]
+        return [plain(each) for each in x]
+    if hasattr(x, "__dict__"):
+        return plain(vars(x))
     return str(x) if isinstance(x, float) and not math.isfinite(x) else x

@@ -14,8 +14,9 @@ import warnings
 
 import torch
 
-from . import _core
+from . import _core, _search
 from ._backends import backend_of
+from ._diagnose import Diagnosis, diagnose
 from ._emulation import Emulation
 from ._run import active, paused
 from ._export import export
@@ -24,13 +25,17 @@ from ._kinds import natural, real
 from ._native import Native
 from ._numbers import dequantize, quantize
 from ._private import check_version
+from ._record import record, replay
 from ._report import Report
+from ._search import Search, search
+from ._shadow import Against, beside
 from ._sides import SideMismatch, side_mismatch
 
 check_version(torch.__version__)
 
-__all__ = ["emulate", "autocast", "Report", "recipes", "GradScaler", "quantize_", "compare", "Comparison", "paused", "export"]
-__all__ += ["invariance", "Invariance", "mismatch", "SideMismatch"]
+__all__ = ["emulate", "autocast", "Report", "recipes", "GradScaler", "quantize_", "compare", "Comparison", "paused", "export",
+           "search", "Search", "diagnose", "Diagnosis", "record", "replay", "Against", "invariance", "Invariance", "mismatch",
+           "SideMismatch"]
 
 
 #: What others call some recipes.
@@ -43,7 +48,7 @@ def recipes():
     return dict(_core.recipes())
 
 
-def emulate(unit="h100", recipe=None, *, order=None, fp32=(), modules=None, strict=True, seed=0):
+def emulate(unit="h100", recipe=None, *, order=None, fp32=(), modules=None, strict=True, seed=0, against=None, bound=0.05):
     """A context in which PyTorch computes as a card does: every matrix product is that of a matrix unit.
 
     unit    a GPU ("h100", "a100.wmma"), a unit's key ("sm_90:wgmma.fp16.fp32"), a file that describes one, "ieee" (each
@@ -62,6 +67,9 @@ def emulate(unit="h100", recipe=None, *, order=None, fp32=(), modules=None, stri
     strict  refuse an operation that may multiply inside and cannot be emulated (NotImplementedError with its name); else
             PyTorch computes it, and it is listed in the report
     seed    of stochastic rounding
+    against "fp32": each operation is computed in fp32, too, beside; ``run.report().against`` says where the numbers part:
+            errors by module and operation (the first above ``bound``), updates lost, addends absorbed, saturations,
+            merged positions, averages that stand still, norms that became 0
 
     Emulated: mm, addmm, bmm, baddbmm, matrix-vector products, convolutions (one to three dimensions, transposed ones too)
     and attention, forward and backward; point-wise operations, sums and norms; optimizers, over lists of tensors and fused
@@ -74,10 +82,13 @@ def emulate(unit="h100", recipe=None, *, order=None, fp32=(), modules=None, stri
     ValueError: no such unit or recipe, a unit that lacks the products, a pattern that no module has (when the block ends).
     TypeError: a CUDA tensor.
     """
-    if recipe is None:
-        return Native(backend_of(unit), order, fp32, strict, seed, modules)
+    if against not in (None, "fp32"):
+        raise ValueError(f"against is {against!r}; give 'fp32' or None")
     name = str(recipe).replace("-", "_")
-    return Emulation(backend_of(unit), ALIASES.get(name, name), order, fp32, strict, seed, modules)
+    kind, options = (Native, ()) if recipe is None else (Emulation, (ALIASES.get(name, name),))
+    run = (beside(kind) if against else kind)(backend_of(unit), *options, order, fp32, strict, seed, modules)
+    run.bound = bound
+    return run
 
 
 @contextlib.contextmanager
@@ -95,7 +106,13 @@ class GradScaler:
     """A loss scale that moves as a published scaler's does: "pytorch", "apex", "fairseq", "megatron", "deepspeed", ...
 
     The interface of torch.cuda.amp.GradScaler, on the CPU: scale, unscale_, step, update, get_scale, state_dict.
+
+    skipped   steps in a row that were skipped up to now
+    remark    None, or a sentence where no scale helps: gradients are not finite at a scale of 1 or less, or NaN, without an
+              infinity that a smaller scale could remove, step after step. It is also a RuntimeWarning, once
     """
+
+    SKIPS = 5  # in a row, and the scale no more than 1024, before NaN gradients are no matter of the scale
 
     OPTIONS = ("init_scale", "growth_factor", "backoff_factor", "growth_interval")
 
@@ -108,19 +125,18 @@ class GradScaler:
         self._scale = _core.LossScale(dialect, {name: natural(value, name) if name == "growth_interval" else
                                                 real(value, name) for name, value in options.items()})
         self._found = {}
-        self._skipped = 0
-        self._nan = False
-
-    SAID_AFTER = 8  # steps skipped in a row
+        self._nan = self._infinite = False
+        self.skipped, self.remark = 0, None
 
     def scale(self, loss):
         """loss * scale, in fp32; of a list, each."""
+        _search.scaler_used = True
         if isinstance(loss, (list, tuple)):
             return type(loss)(self.scale(each) for each in loss)
         return loss * self.get_scale()
 
     def get_scale(self):
-        return self._scale.value
+        return self._scale.value if _search.forced_scale is None else _search.forced_scale
 
     def unscale_(self, optimizer):
         """Divides the optimizer's gradients by the scale, and looks for infinities and NaNs."""
@@ -132,8 +148,10 @@ class GradScaler:
                 for parameter in group["params"]:
                     if parameter.grad is None:
                         continue
-                    found = found or not bool(torch.isfinite(parameter.grad).all())
-                    self._nan = self._nan or bool(torch.isnan(parameter.grad).any())
+                    if not bool(torch.isfinite(parameter.grad).all()):
+                        found = True
+                        self._nan |= bool(torch.isnan(parameter.grad).any())
+                        self._infinite |= bool(torch.isinf(parameter.grad).any())
                     parameter.grad.mul_(1.0 / self.get_scale())
         self._found[id(optimizer)] = found
 
@@ -145,17 +163,25 @@ class GradScaler:
 
     def update(self):
         """Moves the scale by the dialect's rule. RuntimeError where the dialect gives up."""
-        found = any(self._found.values())
-        self._skipped = self._skipped + 1 if found else 0
-        if self._skipped == self.SAID_AFTER:
-            at = f"at a loss scale of {self.get_scale():g}"
-            warnings.warn(f"{self._skipped} steps in a row were skipped: the gradients have " + (
-                f"NaN {at}, so the scale is not the cause; look for a square root or a division at 0, or a row that is masked "
-                "entirely" if self._nan else f"infinities {at}; an overflow that stays at scale 1 is in the forward pass") +
-                " (emulate's report().first_not_finite names the place)", stacklevel=2)
-        self._nan = False
-        self._scale.update(found)
+        skips = any(self._found.values())
+        self._remark_on(skips)
         self._found.clear()
+        if _search.forced_scale is None:
+            self._scale.update(skips)
+
+    def _remark_on(self, skips):
+        """Says what a row of skipped steps is where it is not a matter of the scale."""
+        self.skipped = self.skipped + 1 if skips else 0
+        scale, nan, infinite = self.get_scale(), self._nan, self._infinite
+        self._nan = self._infinite = False
+        if not skips or self.remark or _search.forced_scale is not None:
+            return
+        if scale > 1 and (infinite or not nan or self.skipped < self.SKIPS or scale > 1024):
+            return
+        self.remark = (f"{self.skipped} steps in a row were skipped, and gradients are {'NaN' if nan else 'infinite'} at a loss "
+                       f"scale of {scale:g}: not a matter of the scale. ulplab.torch.diagnose(step) finds where they come "
+                       "from; a model whose gradients are not finite in fp32 either has the fault in itself")
+        warnings.warn(self.remark, RuntimeWarning, stacklevel=3)
 
     def state_dict(self):
         return self._scale.state()

@@ -462,7 +462,7 @@ def test_where_nothing_is_kept_in_fp32_everything_is_low():
 def test_a_scaler_says_that_the_scale_is_not_the_cause():
     parameter = torch.nn.Parameter(torch.zeros(2))
     optimizer, scaler = torch.optim.SGD([parameter], lr=0.1), ulplab.torch.GradScaler("pytorch")
-    with ulplab.torch.emulate("h100", "mixed_fp16"), pytest.warns(UserWarning, match="8 steps in a row .* NaN .* not the cause"):
+    with ulplab.torch.emulate("h100", "mixed_fp16"), pytest.warns(RuntimeWarning, match="NaN .* not a matter of the scale"):
         for _ in range(9):
             optimizer.zero_grad()
             scaler.scale((parameter * 0).pow(2).sum().sqrt()).backward()
