@@ -180,7 +180,8 @@ def row(name, layers=4, width=256, unit="h100", recipe="bf16"):
     except (NotImplementedError, RuntimeError, TypeError, ValueError) as sentence:
         return {**found, "works": False, "sentence": str(sentence).split("\n")[0]}
     return {**found, "works": loss == loss and int(report.products) > 0, "ratio": seconds / plain,
-            "error": error(gradients, reference), "missed": share_not_emulated(report), "products": int(report.products), "not_emulated": report.not_emulated}
+            "error": error(gradients, reference), "missed": share_not_emulated(report),
+            "products": int(report.products), "not_emulated": report.not_emulated}
 
 
 def main():
