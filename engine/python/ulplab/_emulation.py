@@ -1,5 +1,7 @@
 """The dispatch mode under which PyTorch computes in a unit's arithmetic. ulplab.torch is the interface."""
 
+import math
+
 import torch
 
 from . import _convolutions, _core, _engine_operations, _torch_products
@@ -7,9 +9,9 @@ from ._ops import MOVES, REDUCTIONS, ROUNDED, names_of, plain_name, split_names
 from ._optimizer_steps import OptimizerSteps
 from ._parameter_kinds import ParameterKinds
 from ._products import _order
-from ._report import Report
+from ._report import LARGEST, Report
 from ._rounding import Rounding
-from ._run import PASSES, Run, floats, on_one_thread
+from ._run import PASSES, Run, call, floats, on_one_thread
 
 
 #: Marks of tensors: low; in fp32, until an operation of the trainer's casts it; in fp32 because the user said so.
@@ -18,6 +20,8 @@ NOT_SINGLE, SINGLE, KEPT_SINGLE = 0, 1, 2
 
 class Emulation(Run):
     """Tensors of fp32 that carry the numbers of a recipe's formats."""
+
+    KEPT = KEPT_SINGLE
 
     def __init__(self, backend, recipe, order, fp32, strict, seed):
         operations, modules = split_names(fp32)
@@ -35,8 +39,8 @@ class Emulation(Run):
         if self.recipe["keep_batchnorm_fp32"]:
             self.single |= names_of(["batch_norm"])
         self.kinds = ParameterKinds(self.recipe["kept"]["linear_weight"])
-        self.optimizers = OptimizerSteps(self.recipe, self.products, self.kinds, seed, self.not_emulated)
-        self._throughout = "weight" in self.recipe["kept"][""]  # nothing is kept in fp32: operations outside modules, too
+        self.optimizers = OptimizerSteps(self.recipe, self.products, self.kinds, seed, self.not_emulated, call)
+        self.kept_throughout = "weight" in self.recipe["kept"][""]  # nothing is kept in fp32: operations outside modules, too
         self._exact = False  # whether the operation that runs belongs to a module in fp32
         self._exact_products = None
         self._kinds = {}
@@ -179,7 +183,7 @@ class Emulation(Run):
                 return self._handlers[name](self, *args, **kwargs)
             finally:
                 self._exact = False
-        result = (on_one_thread if name in REDUCTIONS else _call)(func, args, kwargs)
+        result = (on_one_thread if name in REDUCTIONS else call)(func, args, kwargs)
         where = self.where(name, self.module())
         for each in floats(result):
             self.rounding.look(each, args, where)
@@ -234,6 +238,8 @@ class Emulation(Run):
     def _move(self, func, kind, in_place, args, kwargs):
         if kind == "move" and self._stack:
             args = self._as_seen(args, in_place)
+        if func is torch.ops.aten.masked_fill.Scalar or func is torch.ops.aten.masked_fill_.Scalar:
+            self._check_value(*args)
         result = func(*args, **kwargs)
         if how := self.marks(args):
             self.mark(result, how)
@@ -241,6 +247,11 @@ class Emulation(Run):
             for each in floats(result):
                 each._ulplab_parameter = True
         return result
+
+    def _check_value(self, x, mask, value):
+        """RuntimeError for a number that PyTorch refuses in a tensor of the low type."""
+        if self.low == "fp16" and LARGEST["fp16"] < abs(value) < math.inf and not self.is_marked(x) and self._inside([x]):
+            raise RuntimeError("value cannot be converted to type at::Half without overflow")
 
     @staticmethod
     def _is_parameter(x):
@@ -263,9 +274,13 @@ class Emulation(Run):
             self.rounding.look(each, args[1:], self.where(name, "optimizer"))
         return result
 
+    def is_inside(self, x):
+        """Whether a tensor is one of the model's: computed in it, or with gradients."""
+        return bool(self._inside([x]))
+
     def _inside(self, tensors):
         """Whether an operation is one of the model's."""
-        return bool(tensors) and (self._throughout or self.passes.backward or self._stack
+        return bool(tensors) and (self.kept_throughout or self.passes.backward or self._stack
                                   or any(x.requires_grad for x in tensors))
 
     def _rounded(self, func, name, in_place, args, kwargs):
@@ -279,18 +294,15 @@ class Emulation(Run):
             return func(*args, **kwargs)
         if not single:
             args = self._as_seen(args, in_place)
-        result = (on_one_thread if name in REDUCTIONS else _call)(func, args, kwargs)
+        result = (on_one_thread if name in REDUCTIONS else call)(func, args, kwargs)
         if single:
             return self.mark(result, max(SINGLE, self.marks(args)))
         where = self.where(name, self.module())
-        if self._throughout and name in REDUCTIONS and isinstance(result, torch.Tensor) and result.dim() == 0:
+        if self.kept_throughout and name in REDUCTIONS and isinstance(result, torch.Tensor) and result.dim() == 0:
             self.rounding.result(result.detach().reshape(1), args, where)
             return result
         for each in floats(result):
-            if each.dtype is torch.float32 and not (in_place and isinstance(each, torch.nn.Parameter)):
+            if each.dtype is torch.float32 and not (
+                    in_place and isinstance(each, torch.nn.Parameter) and not self.kept_throughout):
                 self.rounding.result(each, args, where)
         return result
-
-
-def _call(func, args, kwargs):
-    return func(*args, **kwargs)

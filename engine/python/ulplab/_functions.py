@@ -4,7 +4,7 @@ import torch
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-from . import _autocast
+from . import _autocast, _carried_types
 from ._attention import attention, fused_attention
 from ._engine_operations import rms_norm
 
@@ -52,6 +52,6 @@ def _sdpa(run, func, query, key, value, attn_mask=None, dropout_p=0.0, is_causal
     return fused_attention(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
 
 
-HANDLERS = {functional.scaled_dot_product_attention: _sdpa, functional.rms_norm: rms_norm,
+HANDLERS = {**_carried_types.HANDLERS, functional.scaled_dot_product_attention: _sdpa, functional.rms_norm: rms_norm,
             functional.linear: _linear, functional.multi_head_attention_forward: _attention,
             **{func: _backward for func in (torch.Tensor.backward, torch.autograd.backward, torch.autograd.grad)}}

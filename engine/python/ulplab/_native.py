@@ -3,6 +3,7 @@ computed there, and rounded once to the type of its result. ulplab.torch.emulate
 
 import math
 
+import numpy
 import torch
 
 from . import _autocast, _convolutions, _core, _torch_products
@@ -12,7 +13,7 @@ from ._passes import PASSES
 from ._products import _order, units
 from ._report import Report
 from ._rounding import Rounding
-from ._run import Run, floats, on_one_thread
+from ._run import Run, call, floats, on_one_thread
 
 LOW = {torch.float16: "fp16", torch.bfloat16: "bf16"}
 FLOAT8 = {getattr(torch, name): format for name, format in (
@@ -302,8 +303,11 @@ class Native(Run):
         return result
 
     def _cast(self, plan, func, args, kwargs, where):
-        result = func(*args, **kwargs)
         source = args[1] if plan.name == "copy" else args[0]
+        type = kwargs.get("dtype") if plan.name == "_to_copy" else None
+        if type in LOW and source.dtype is torch.float32 and kwargs.get("memory_format") is None and source.numel():
+            return self._narrow(source.detach().clone(), type, (source,), where)
+        result = func(*args, **kwargs)
         if result.dtype in LOW and source.dtype is torch.float32:
             counts = self.rounding.counts(where["module"])
             counts.rounded += result.numel()
@@ -322,7 +326,8 @@ class Native(Run):
             found = SUMS[plan.name](*args, **kwargs)
             if found is not NotImplemented:
                 return found
-        return on_one_thread(func, args, kwargs) if plan.ordered or not plan.pointwise else func(*args, **kwargs)
+        lists = plan.name.startswith(("_foreach_", "_fused_")) and plan.name != "_foreach_norm"
+        return on_one_thread(func, args, kwargs) if plan.ordered or not (plan.pointwise or lists) else call(func, args, kwargs)
 
 
 def _in_fp32(args):
@@ -383,7 +388,7 @@ def _mean(x, dim=None, keepdim=False, *, dtype=None):
 def _norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
     if ord != 2 or dtype not in (None, torch.float32):
         return NotImplemented
-    return _reduced(x, dim, keepdim, lambda y, dims, n: halving_sum(y * y, dims).sqrt())
+    return _reduced(x, dim, keepdim, lambda y, dims, n: torch.from_numpy(numpy.asarray(numpy.sqrt(halving_sum(y * y, dims).numpy()))))
 
 
 SUMS = {"sum": _sum, "mean": _mean, "linalg_vector_norm": _norm}

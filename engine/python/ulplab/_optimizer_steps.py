@@ -81,10 +81,12 @@ class OptimizerSteps(Steps):
     trainer's are (engine/training/optimizer_rules.hpp); weights and state are rounded to the formats that they are kept in
     when a step is over, gradients before it."""
 
-    def __init__(self, recipe, products, kinds, seed, not_emulated):
+    def __init__(self, recipe, products, kinds, seed, not_emulated, call):
+        """call: computes an operation of PyTorch's."""
         super().__init__()
         self._kept = recipe["kept"]  # by kind of parameter
         self._products = products
+        self._call = call
         self._kinds = kinds
         self._seed = seed
         self._not_emulated = not_emulated
@@ -126,7 +128,7 @@ class OptimizerSteps(Steps):
                 self._not_emulated[f"Kahan's compensation of {func._schema.name}"] += 1
                 return func(*args, **kwargs)
             return self._compensated(x, self._rounded(torch.mul(*args, **kwargs)) - x)
-        result = func(*args, **kwargs)
+        result = self._call(func, args, kwargs)
         for each in result if isinstance(result, (tuple, list)) else (result,):
             if isinstance(each, torch.Tensor):
                 self._rounded(each)

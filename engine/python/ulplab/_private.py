@@ -5,6 +5,7 @@
 
 import contextlib
 import importlib
+import sys
 
 import torch
 
@@ -13,6 +14,7 @@ NAMES = {
     ("torch.cuda.amp.common", "amp_definitely_not_available"): "torch.autocast('cuda') and GradScaler act without a card",
     ("torch.cuda", "is_bf16_supported"): "torch.autocast('cuda', torch.bfloat16) acts without a card",
     ("torch.utils._python_dispatch", "TorchDispatchMode"): "sees every operation below autograd",
+    ("torch", "_disable_dynamo"): "wraps what modes do; keeps the compiler out of it",
     ("torch._C", "_current_autograd_node"): "whose backward pass runs",
     ("torch._C._autograd", "_get_sequence_nr"): "the number of the forward operation that runs",
 }
@@ -54,3 +56,16 @@ def running_node():
     """The number of the node whose backward pass runs, -1 without one."""
     node = torch._C._current_autograd_node()
     return -1 if node is None else node._sequence_nr()
+
+
+def hide_from_compiler(mode):
+    """PyTorch's wrapper of a mode loads the compiler at the first operation, to say that it is to be left out: some
+    seconds. Where nobody has loaded it, it needs no word."""
+    inner = getattr(mode.__torch_dispatch__, "__wrapped__", None)
+    if inner is None:
+        return
+    known = getattr(inner, "__dynamo_disable", None)
+    if "torch._dynamo" not in sys.modules:
+        inner.__dynamo_disable = inner
+    elif known is inner:
+        del inner.__dynamo_disable

@@ -1,5 +1,6 @@
 """Results on the grid of a recipe's format, with what rounding did to them by module."""
 
+import math
 from collections import OrderedDict
 
 import torch
@@ -23,6 +24,12 @@ def _tensors(operands):
             yield from _tensors(x)
         elif isinstance(x, torch.Tensor) and x.is_floating_point():
             yield x.detach()
+
+
+def _is_finite(tensor):
+    if tensor.numel() == 0 or tensor.dtype not in (torch.float32, torch.float16, torch.bfloat16, torch.float64):
+        return True
+    return all(math.isfinite(x) for x in torch.aminmax(tensor))  # NaN is both
 
 
 class Rounding:
@@ -101,11 +108,11 @@ class Rounding:
         if self.first is not None or tensor.numel() == 0 or not tensor.is_cpu or tensor.layout is not torch.strided:
             return
         tensor = tensor.detach()
-        if torch.isfinite(tensor).all():
+        if _is_finite(tensor):
             return
         has_nan = bool(torch.isnan(tensor).any())
         for x in _tensors(operands):
-            if torch.isnan(x).any() if has_nan else not torch.isfinite(x).all():
+            if torch.isnan(x).any() if has_nan else not _is_finite(x):
                 return
         wanted = torch.isnan(tensor) if has_nan else ~torch.isfinite(tensor)
         place = tuple(int(i) for i in torch.nonzero(wanted)[0]) if tensor.dim() else ()

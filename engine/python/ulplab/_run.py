@@ -9,6 +9,7 @@ import warnings
 from collections import Counter
 from typing import NamedTuple
 
+import numpy
 import torch
 import torch.nn.attention
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -82,6 +83,7 @@ class Run(TorchDispatchMode):
     # ---- entering and leaving ----
 
     def __enter__(self):
+        _private.hide_from_compiler(Run)
         hooks = torch.nn.modules.module
         with contextlib.ExitStack() as stack:
             for remove in (hooks.register_module_forward_pre_hook(self._entered).remove,
@@ -115,6 +117,7 @@ class Run(TorchDispatchMode):
 
     def _entered(self, module, args):
         if not self._stack:
+            _private.hide_from_compiler(Run)
             for name, each in module.named_modules():
                 self._names[id(each)] = name or type(module).__name__
             self._root_entered(module)
@@ -247,6 +250,22 @@ def _kernels_that_show_products():
             flags.__exit__(None, None, None)
 
 
+def _square_root(x):
+    return torch.from_numpy(numpy.asarray(numpy.sqrt(x.detach().numpy())))
+
+
+def call(func, args, kwargs):
+    """func(*args, **kwargs); square roots are rounded correctly, which those of PyTorch 2.13 on the CPU are not."""
+    name = func._schema.name
+    if not name.startswith(("aten::sqrt", "aten::_foreach_sqrt")) or "out" in kwargs:
+        return func(*args, **kwargs)
+    given = list(args[0]) if isinstance(args[0], (list, tuple)) else [args[0]]
+    if any(x.dtype is not torch.float32 for x in given):
+        return func(*args, **kwargs)
+    found = [x.copy_(_square_root(x)) if name.endswith("_") else _square_root(x) for x in given]
+    return found[0] if isinstance(args[0], torch.Tensor) else None if name.endswith("_") else found
+
+
 def on_one_thread(func, args, kwargs):
     """A sum whose order may follow the number of PyTorch's threads."""
     threads = torch.get_num_threads()
@@ -259,4 +278,4 @@ def on_one_thread(func, args, kwargs):
         torch.set_num_threads(threads)
 
 
-__all__ = ["PASSES", "Place", "Run", "active", "floats", "no_match", "on_one_thread", "paused", "user_line"]
+__all__ = ["PASSES", "Place", "Run", "active", "call", "floats", "no_match", "on_one_thread", "paused", "user_line"]

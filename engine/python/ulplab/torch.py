@@ -10,6 +10,7 @@ docs/python.md says what is emulated, and how it compares with the trainer of th
 """
 
 import contextlib
+import warnings
 
 import torch
 
@@ -102,6 +103,10 @@ class GradScaler:
         self._scale = _core.LossScale(dialect, {name: natural(value, name) if name == "growth_interval" else
                                                 real(value, name) for name, value in options.items()})
         self._found = {}
+        self._skipped = 0
+        self._nan = False
+
+    SAID_AFTER = 8  # steps skipped in a row
 
     def scale(self, loss):
         """loss * scale, in fp32; of a list, each."""
@@ -123,6 +128,7 @@ class GradScaler:
                     if parameter.grad is None:
                         continue
                     found = found or not bool(torch.isfinite(parameter.grad).all())
+                    self._nan = self._nan or bool(torch.isnan(parameter.grad).any())
                     parameter.grad.mul_(1.0 / self.get_scale())
         self._found[id(optimizer)] = found
 
@@ -134,7 +140,16 @@ class GradScaler:
 
     def update(self):
         """Moves the scale by the dialect's rule. RuntimeError where the dialect gives up."""
-        self._scale.update(any(self._found.values()))
+        found = any(self._found.values())
+        self._skipped = self._skipped + 1 if found else 0
+        if self._skipped == self.SAID_AFTER:
+            at = f"at a loss scale of {self.get_scale():g}"
+            warnings.warn(f"{self._skipped} steps in a row were skipped: the gradients have " + (
+                f"NaN {at}, so the scale is not the cause; look for a square root or a division at 0, or a row that is masked "
+                "entirely" if self._nan else f"infinities {at}; an overflow that stays at scale 1 is in the forward pass") +
+                " (emulate's report().first_not_finite names the place)", stacklevel=2)
+        self._nan = False
+        self._scale.update(found)
         self._found.clear()
 
     def state_dict(self):

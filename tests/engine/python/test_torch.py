@@ -413,3 +413,58 @@ def test_recipes_are_compared():
     found = ulplab.torch.compare(train, ["fp32", "bf16", "te_delayed"])
     first = [losses[0] for losses in found.losses.values()]
     assert len(set(first)) == 3 and max(first) - min(first) < 0.1 * max(first) and "te_delayed" in repr(found)
+
+
+def test_under_a_recipe_types_and_casts_are_answered_as_on_a_card():
+    class Norm(torch.nn.Module):
+        def forward(self, x):
+            self.seen, wide = x.dtype, x.float()
+            self.wide = wide.dtype
+            return (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-6)).to(x.dtype)
+
+    x, model = torch.tensor([[300.0, 1.0, -2.0, 4.0]]), Norm()
+    for recipe, seen in (("mixed_fp16", torch.float16), ("bf16", torch.bfloat16), ("tf32", torch.float32)):
+        with ulplab.torch.emulate("h100", recipe) as run:
+            y = model(x)
+        assert model.seen is seen and model.wide is torch.float32 and y.dtype is torch.float32
+        assert torch.allclose(y, x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True)), atol=1e-2)
+        assert run.report().first_not_finite is None and (seen is torch.float32 or torch.equal(y, y.to(seen).float()))
+
+
+def test_a_mask_that_fp16_cannot_hold_is_refused_under_a_recipe_and_finfo_is_right():
+    class Masked(torch.nn.Module):
+        def forward(self, x, value):
+            return x.masked_fill(torch.ones(2, 3, dtype=torch.bool), value or torch.finfo(x.dtype).min).softmax(-1)
+
+    for recipe in ("mixed_fp16", "bf16"):
+        with ulplab.torch.emulate("h100", recipe) as run:
+            assert torch.isfinite(Masked()(torch.zeros(2, 3), None)).all() and run.report().first_not_finite is None
+            if recipe == "bf16":
+                Masked()(torch.zeros(2, 3), -1e9)
+            else:
+                with pytest.raises(RuntimeError, match="at::Half without overflow"):
+                    Masked()(torch.zeros(2, 3), -1e9)
+
+
+def test_where_nothing_is_kept_in_fp32_everything_is_low():
+    average, weights = torch.nn.Parameter(torch.ones(3)), torch.full((3,), 1.2)
+    for recipe, value in (("bf16", 1.002), ("bf16_pure", 1.0)):
+        with torch.no_grad(), ulplab.torch.emulate("h100", recipe) as run:
+            for _ in range(100):
+                average.mul_(0.9999).add_(weights, alpha=1e-4)
+        assert average[0].item() == pytest.approx(value, abs=1e-4)
+        assert bool(run.report().left_in_fp32) or recipe == "bf16_pure" or average.requires_grad
+        average.data.fill_(1.0)
+    with ulplab.torch.emulate("h100", "fp16"):
+        assert (torch.full((4,), 300.0).square().sum().item()) == float("inf")
+
+
+def test_a_scaler_says_that_the_scale_is_not_the_cause():
+    parameter = torch.nn.Parameter(torch.zeros(2))
+    optimizer, scaler = torch.optim.SGD([parameter], lr=0.1), ulplab.torch.GradScaler("pytorch")
+    with ulplab.torch.emulate("h100", "mixed_fp16"), pytest.warns(UserWarning, match="8 steps in a row .* NaN .* not the cause"):
+        for _ in range(9):
+            optimizer.zero_grad()
+            scaler.scale((parameter * 0).pow(2).sum().sqrt()).backward()
+            scaler.step(optimizer)
+            scaler.update()
