@@ -124,7 +124,7 @@ TEST_CASE("what is wrong with a net is said with its place") {
              {changed("{\"layer\":\"relu\"}", R"({"layer":"experts","name":"e","top":3,"experts":[[],[]]})"),
               "/layers/1/top is 3 of 2 experts"},
              {changed("{\"layer\":\"relu\"}", R"({"layer":"experts","name":"e","top":1,"experts":[]})"),
-              "/layers/1/experts is empty"},
+              "/layers/1/top is 1 of 0 experts"},
              {changed("{\"layer\":\"relu\"}", R"({"layer":"batch_norm","name":"b","momentum":2})"),
               "/layers/1/momentum is 2; give a number above 0"},
              {changed("{\"layer\":\"relu\"}", R"({"layer":"rms_norm","name":"b","eps":0})"),

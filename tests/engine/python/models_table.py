@@ -152,7 +152,7 @@ def error(gradients, reference):
 def share_not_emulated(report):
     """Of the products those that ran in fp32."""
     missed = sum(count for name, count in report.not_emulated.items() if name.split("::")[-1].split(" ")[0].split(".")[0] in PRODUCTS)
-    return missed / max(1, missed + report.products)
+    return missed / max(1, missed + int(report.products))
 
 
 def row(name, layers=4, width=256, unit="h100", recipe="bf16"):
@@ -179,8 +179,9 @@ def row(name, layers=4, width=256, unit="h100", recipe="bf16"):
         report = run.report()
     except (NotImplementedError, RuntimeError, TypeError, ValueError) as sentence:
         return {**found, "works": False, "sentence": str(sentence).split("\n")[0]}
-    return {**found, "works": loss == loss and report.products > 0, "ratio": seconds / plain,
-            "error": error(gradients, reference), "missed": share_not_emulated(report), "products": report.products, "not_emulated": report.not_emulated}
+    return {**found, "works": loss == loss and int(report.products) > 0, "ratio": seconds / plain,
+            "error": error(gradients, reference), "missed": share_not_emulated(report),
+            "products": int(report.products), "not_emulated": report.not_emulated}
 
 
 def main():
