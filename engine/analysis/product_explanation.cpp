@@ -6,12 +6,17 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <span>
 #include <stdexcept>
+#include <tuple>
 
+#include "engine/analysis/product_faults.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/lab/random_codes.hpp"
+#include "softfloat/matrix_units/bound_operands.hpp"
+#include "softfloat/matrix_units/bounds.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/units.hpp"
 #include "softfloat/names.hpp"
@@ -22,7 +27,10 @@ namespace ulp {
 namespace {
 
 constexpr Index part_rows = 16;             // of D, and as many columns, by which ways are chosen
-constexpr std::size_t computed_whole = 48;  // ways
+constexpr Index first_rows = 4;             // by which the part's ways are
+constexpr std::size_t computed_whole = 64;  // ways that give all of the part
+constexpr std::size_t others_whole = 8;     // ways that do not
+constexpr int most_pieces = 64;
 
 /// The elements row by row.
 template <class Real>
@@ -50,31 +58,39 @@ std::vector<Index> walked(LaneOrder walk, Index k) {
     return list;
 }
 
+/// How near a unit is to the one that is asked for.
+enum class Nearness : std::uint8_t { itself, same_architecture, other };
+
 struct NamedModel {
     std::string name;
     TensorCoreModel model;
+    Nearness nearness = Nearness::other;
     std::vector<std::string> others{};  // rows of the same model
+    std::optional<BlockScaledModel> scaled{};
 };
 
-/// The question's unit, all rows with its input formats whose numbers Real holds, and loops of an ordinary processor.
+/// A row's model as the question's kind of unit, if it takes the question's operands.
 template <class Real>
-std::vector<NamedModel> units_for(const BasicProductQuestion<Real>& question) {
-    constexpr bool is_double = std::is_same_v<Real, double>;
-    std::vector<NamedModel> units = {{question.unit, question.model}};
-    for (const UnitRow& row : unit_table()) {
-        const auto* model = row.as<TensorCoreModel>();
-        const bool fits = model != nullptr && model->a_format == question.model.a_format &&
-                          model->b_format == question.model.b_format &&
-                          (model->accumulator == formats::fp64) == is_double;
-        if (!fits || row.key() == question.unit) continue;
-        const auto known = std::ranges::find(units, *model, &NamedModel::model);
-        if (known == units.end()) {
-            units.push_back({row.key(), *model});
-        } else {
-            known->others.push_back(row.key());
-        }
-    }
-    const FloatFormat format = is_double ? formats::fp64 : formats::fp32;
+std::optional<NamedModel> fitting(const UnitRow& row, const BasicProductQuestion<Real>& question) {
+    const auto* scaled = row.as<BlockScaledModel>();
+    const auto* model = scaled != nullptr ? &scaled->unscaled : row.as<TensorCoreModel>();
+    const bool same_kind = (scaled != nullptr) == question.scaled.has_value();
+    if (model == nullptr || !same_kind || row.key() == question.unit) return std::nullopt;
+    const bool same_scales = scaled == nullptr || (scaled->scale_format == question.scaled->scale_format &&
+                                                   scaled->scale_block == question.scaled->scale_block);
+    const bool fits = model->a_format == question.model.a_format && model->b_format == question.model.b_format &&
+                      (model->accumulator == formats::fp64) == std::is_same_v<Real, double>;
+    if (!same_scales || !fits) return std::nullopt;
+    const bool here = question.unit.starts_with(row.architecture + ":");
+    NamedModel unit{row.key(), *model, here ? Nearness::same_architecture : Nearness::other};
+    if (scaled != nullptr) unit.scaled = *scaled;
+    return unit;
+}
+
+/// Loops of an ordinary processor.
+template <class Real>
+std::vector<NamedModel> loops_for(const BasicProductQuestion<Real>& question) {
+    const FloatFormat format = std::is_same_v<Real, double> ? formats::fp64 : formats::fp32;
     TensorCoreModel loop{.a_format = question.model.a_format,
                          .b_format = question.model.b_format,
                          .accumulator = format,
@@ -85,19 +101,100 @@ std::vector<NamedModel> units_for(const BasicProductQuestion<Real>& question) {
                          .rounding = Rounding::nearest_even,
                          .output_fraction_bits = format.fraction_bits,
                          .nan = question.model.nan};
-    units.push_back({fmt::format("loop of fused multiply-adds in {}", name_of(format)), loop});
+    std::vector<NamedModel> loops = {{fmt::format("loop of fused multiply-adds in {}", name_of(format)), loop}};
     if (loop.a_format.precision() + loop.b_format.precision() > format.precision()) {
         loop.summation = Summation::pairwise;  // of one product, which is rounded
-        units.push_back({fmt::format("loop of products and sums in {}", name_of(format)), loop});
+        loops.push_back({fmt::format("loop of products and sums in {}", name_of(format)), loop});
     }
+    return loops;
+}
+
+/// The question's unit, the others of its architecture, then all other rows with its input formats whose numbers Real
+/// holds, and loops.
+template <class Real>
+std::vector<NamedModel> units_for(const BasicProductQuestion<Real>& question) {
+    std::vector<NamedModel> units = {{question.unit, question.model, Nearness::itself, {}, question.scaled}};
+    for (const Nearness nearness : {Nearness::same_architecture, Nearness::other}) {
+        for (const UnitRow& row : unit_table()) {
+            const std::optional<NamedModel> unit = fitting(row, question);
+            if (!unit || unit->nearness != nearness) continue;
+            const auto known = std::ranges::find_if(units, [&](const NamedModel& other) {
+                return other.model == unit->model && other.scaled == unit->scaled;
+            });
+            if (known == units.end()) {
+                units.push_back(*unit);
+            } else {
+                known->others.push_back(unit->name);
+            }
+        }
+    }
+    if (question.scaled) return units;
+    for (NamedModel& loop : loops_for(question)) units.push_back(std::move(loop));
     return units;
 }
 
-std::vector<ProductOrder> usual_orders(std::int64_t k) {
-    std::vector<ProductOrder> orders = candidate_orders();
-    for (const std::int64_t every : {32, 64, 256, 512}) orders.push_back({.promote_every = every});
-    std::erase_if(orders,
-                  [&](const ProductOrder& order) { return order.promote_every > 0 && order.promote_every >= k; });
+/// 2 to 64 equal pieces, those of one length once.
+std::vector<ProductOrder> equal_pieces(std::int64_t k, int instruction_k) {
+    std::vector<ProductOrder> orders;
+    const std::int64_t instructions = (k + instruction_k - 1) / instruction_k;
+    std::int64_t known = instructions;
+    for (int pieces = 2; pieces <= most_pieces; ++pieces) {
+        const std::int64_t length = (instructions + pieces - 1) / pieces;
+        if (length == known) continue;
+        known = length;
+        orders.push_back({.split_k = pieces});
+    }
+    return orders;
+}
+
+/// One chain, promoted, and equal pieces added in fp32 from the first to the last.
+std::vector<ProductOrder> simple_orders(std::int64_t k, int instruction_k) {
+    std::vector<ProductOrder> orders{{}};
+    for (const std::int64_t every : {128, 32, 64, 256, 512}) {
+        if (every < k) orders.push_back({.promote_every = every});
+    }
+    std::ranges::copy(equal_pieces(k, instruction_k), std::back_inserter(orders));
+    return orders;
+}
+
+/// Formats of partial sums and of their total.
+struct SumFormats {
+    std::optional<FloatFormat> sum{}, total{};
+};
+
+/// Each piece of the orders added in other directions and formats.
+std::vector<ProductOrder> reduced_otherwise(const std::vector<ProductOrder>& pieces,
+                                            const std::vector<SumFormats>& formats) {
+    std::vector<ProductOrder> orders;
+    for (const SumFormats& format : formats) {
+        for (const SumOrder reduction : {SumOrder::ascending, SumOrder::descending, SumOrder::pairwise}) {
+            for (ProductOrder order : pieces) {
+                const bool same = (order.split_k == 2 && reduction != SumOrder::ascending && !format.total) ||
+                                  (order.split_k == 3 && reduction == SumOrder::pairwise) ||
+                                  (reduction == SumOrder::ascending && !format.sum && !format.total);
+                if (same) continue;
+                order.reduction = reduction;
+                order.sum_format = format.sum;
+                order.total_format = format.total;
+                orders.push_back(order);
+            }
+        }
+    }
+    return orders;
+}
+
+/// Slices of k that take turns, and pieces of lengths and tiles as libraries choose them.
+std::vector<ProductOrder> uneven_orders(std::int64_t k, const std::vector<SumFormats>& formats) {
+    std::vector<ProductOrder> orders;
+    for (const ProductOrder& order : candidate_orders()) {
+        if (order.slice_k > 0) orders.push_back(order);
+    }
+    for (const SumFormats& format : formats) {
+        for (ProductOrder order : split_orders(k, format.sum)) {
+            order.total_format = format.total;
+            orders.push_back(order);
+        }
+    }
     return orders;
 }
 
@@ -116,11 +213,8 @@ std::vector<Epilogue> epilogues_for(const BasicProductQuestion<Real>& question, 
         }
         list.push_back({factors.beta != 0, factors});
     };
-    if (question.c) {
-        list.push_back({false, {}});
-        add({1, 1});
-    }
-    if (estimated != LinearEpilogue{1, 0}) add(estimated);
+    if (question.c && !question.scaled) add({1, 1});
+    if (question.c && estimated != LinearEpilogue{1, 0}) add(estimated);
     return list;
 }
 
@@ -188,10 +282,36 @@ std::vector<WordOf<Real>> words_of(const MatrixOf<Real>& d) {
     return words;
 }
 
+/// Different sums enough to find a factor by.
+template <class Real>
+bool tells_factors(const MatrixOf<Real>& d) {
+    std::vector<WordOf<Real>> words = words_of(d);
+    std::ranges::sort(words);
+    return std::ranges::unique(words).begin() - words.begin() >= 16;
+}
+
+template <class Real>
+ProductOperands<Real> part_of(const ProductOperands<Real>& given, const std::vector<Index>& rows,
+                              const std::vector<Index>& cols) {
+    ProductOperands<Real> part{given.a(rows, Eigen::all), given.b(Eigen::all, cols)};
+    if (given.c) part.c = (*given.c)(rows, cols);
+    if (given.a_scales) part.a_scales = (*given.a_scales)(rows, Eigen::all);
+    if (given.b_scales) part.b_scales = (*given.b_scales)(Eigen::all, cols);
+    return part;
+}
+
 struct Tried {
     ProductComputation way;
-    std::int64_t matches;
+    std::int64_t matches;  // in the first rows, and if those are all, in the part
+    Nearness nearness;
     std::size_t number;  // simpler ways come first
+    std::size_t fault;   // 0: none
+};
+
+/// Units, walks of k and operands, by which orders are tried.
+struct Scope {
+    bool near = true;       // the unit and its architecture; else the others
+    bool all_walks = true;  // else ascending k alone
 };
 
 /// All ways, judged by a part of D.
@@ -200,13 +320,9 @@ class Search {
   public:
     Search(const BasicProductQuestion<Real>& question, const LinearEpilogue& estimated)
         : question_(question), units_(units_for(question)), epilogues_(epilogues_for(question, estimated)) {
-        const auto rows = spread_over(question.d.rows(), part_rows);
-        const auto cols = spread_over(question.d.cols(), part_rows);
-        const auto inner = all_of(question.a.cols());
-        a_ = question.a(rows, inner);
-        b_ = question.b(inner, cols);
-        d_ = question.d(rows, cols);
-        if (question.c) c_ = (*question.c)(rows, cols);
+        d_first_ = question.d(rows(first_rows), cols(first_rows));
+        d_part_ = question.d(rows(part_rows), cols(part_rows));
+        take(question.operands());
         for (const FloatFormat& format : {formats::fp32, formats::fp16, formats::bf16}) {
             if (sizeof(Real) * 8 > static_cast<unsigned>(format.storage_bits()) && lies_on(question.d, format)) {
                 narrow_.push_back(format);
@@ -214,11 +330,91 @@ class Search {
         }
     }
 
-    void attempt(const std::vector<ProductOrder>& orders) {
-        for (const ProductOrder& order : orders) {
-            for (const LaneOrder walk : {LaneOrder::ascending, LaneOrder::descending, LaneOrder::even_first}) {
+    void run() {
+        const std::int64_t k = question_.a.cols();
+        const int instruction = question_.model.instruction_k;
+        const auto simple = question_.scaled ? std::vector<ProductOrder>{{}} : simple_orders(k, instruction);
+        attempt(simple, {});
+        const bool only_simple = question_.scaled.has_value() || k == 0;
+        const auto formats = sum_formats();
+        const auto reduced = reduced_otherwise(equal_pieces(k, instruction), formats);
+        if (!found() && !only_simple) attempt(reduced, {.all_walks = false});
+        if (!found() && !only_simple) attempt(uneven_orders(k, formats), {.all_walks = false});
+        if (!found() && !only_simple) attempt(candidate_orders(), {});
+        attempt(found() ? orders_found() : simple, {.near = false});
+        if (!found()) attempt_faults(simple, formats);
+        if (found() || only_simple) return;
+        attempt(reduced, {.near = false, .all_walks = false});
+        attempt(uneven_orders(k, formats), {.near = false, .all_walks = false});
+    }
+
+    [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(tried_.size()); }
+
+    /// The best by the part: units as they were, the nearest unit, the simplest order first.
+    std::vector<Tried> best() {
+        std::ranges::stable_sort(tried_, [](const Tried& x, const Tried& y) {
+            return std::tuple(-x.matches, x.fault != 0, x.nearness, x.number) <
+                   std::tuple(-y.matches, y.fault != 0, y.nearness, y.number);
+        });
+        std::vector<Tried> ways;
+        std::size_t others = 0;
+        for (const Tried& way : tried_) {
+            const bool all = way.matches == d_first_.size() + d_part_.size();
+            others += all ? 0 : 1;
+            if (ways.size() == computed_whole || others > others_whole || (!ways.empty() && way.matches == 0)) break;
+            ways.push_back(way);
+        }
+        return ways;
+    }
+
+    /// The operands with the fault of a way.
+    [[nodiscard]] ProductOperands<Real> operands_of(const Tried& way) const {
+        return way.fault == 0 ? question_.operands() : faults_[way.fault - 1].applied(question_.operands());
+    }
+
+  private:
+    [[nodiscard]] std::vector<Index> rows(Index most) const { return spread_over(question_.d.rows(), most); }
+    [[nodiscard]] std::vector<Index> cols(Index most) const { return spread_over(question_.d.cols(), most); }
+    void take(const ProductOperands<Real>& operands) {
+        first_ = part_of(operands, rows(first_rows), cols(first_rows));
+        part_ = part_of(operands, rows(part_rows), cols(part_rows));
+    }
+
+    [[nodiscard]] bool is_whole(const Tried& way) const { return way.matches == d_first_.size() + d_part_.size(); }
+    [[nodiscard]] bool found() const {
+        return std::ranges::any_of(tried_, [&](const Tried& way) { return is_whole(way); });
+    }
+    /// Without their epilogues.
+    [[nodiscard]] std::vector<ProductOrder> orders_found() const {
+        std::vector<ProductOrder> orders;
+        for (const Tried& way : tried_) {
+            ProductOrder order = way.way.order;
+            order.epilogue.reset();
+            if (is_whole(way) && std::ranges::find(orders, order) == orders.end()) orders.push_back(order);
+        }
+        return orders;
+    }
+
+    /// None; and of 16-bit formats those that D can tell of: a total in them lies on them.
+    [[nodiscard]] std::vector<SumFormats> sum_formats() const {
+        const FloatFormat wide = std::is_same_v<Real, double> ? formats::fp64 : formats::fp32;
+        std::vector<SumFormats> list{{}};
+        for (const FloatFormat& format : {formats::bf16, formats::fp16}) {
+            const bool holds_d = std::ranges::find(narrow_, format) != narrow_.end();
+            if (holds_d) list.push_back({format, {}});
+            if (holds_d && format != question_.model.accumulator) list.push_back({{}, format});
+            if (format != question_.model.accumulator) list.push_back({format, wide});
+        }
+        return list;
+    }
+
+    void attempt(const std::vector<ProductOrder>& orders, const Scope& scope) {
+        for (const LaneOrder walk : {LaneOrder::ascending, LaneOrder::descending, LaneOrder::even_first}) {
+            if (walk != LaneOrder::ascending && !scope.all_walks) return;
+            for (const ProductOrder& order : orders) {
                 for (const Epilogue& epilogue : epilogues_) {
                     for (const NamedModel& unit : units_) {
+                        if ((unit.nearness != Nearness::other) != scope.near) continue;
                         if (question_.before_each_way) question_.before_each_way();
                         attempt(unit, walk, order, epilogue);
                     }
@@ -227,36 +423,56 @@ class Search {
         }
     }
 
-    [[nodiscard]] bool found() const {
-        return std::ranges::any_of(tried_, [&](const Tried& way) { return way.matches == d_.size(); });
-    }
-    [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(tried_.size()); }
-
-    /// The best by the part, simpler ones first.
-    std::vector<ProductComputation> best() {
-        std::ranges::stable_sort(tried_, [](const Tried& x, const Tried& y) { return x.matches > y.matches; });
-        std::vector<ProductComputation> ways;
-        for (const Tried& way : tried_) {
-            if (ways.size() == computed_whole || (!ways.empty() && way.matches == 0)) break;
-            ways.push_back(way.way);
+    /// Stretches of k may be missing before k is split into pieces of other lengths.
+    void attempt_faults(const std::vector<ProductOrder>& simple, const std::vector<SumFormats>& formats) {
+        faults_ = suspected_faults(question_, bounds_of_elements(question_));
+        enum class Effort : std::uint8_t { same_orders, uneven, other_units };
+        for (const Effort effort : {Effort::same_orders, Effort::uneven, Effort::other_units}) {
+            const bool thorough = effort == Effort::uneven;
+            for (fault_ = 1; fault_ <= faults_.size() && !found(); ++fault_) {
+                const ProductFault<Real>& fault = faults_[fault_ - 1];
+                std::vector<ProductOrder> orders = simple;
+                if (fault.piece > 0) orders.push_back({.piece_k = fault.piece});
+                const std::int64_t k = question_.a.cols() - fault.missing;
+                if (thorough && (fault.missing == 0 || question_.scaled)) continue;
+                if (thorough) orders = uneven_orders(k, formats);
+                if (thorough) {
+                    std::ranges::copy(reduced_otherwise(equal_pieces(k, question_.model.instruction_k), formats),
+                                      std::back_inserter(orders));
+                }
+                take(fault.applied(question_.operands()));
+                attempt(orders, {.near = effort != Effort::other_units, .all_walks = false});
+            }
         }
-        return ways;
+        fault_ = 0;
+        take(question_.operands());
     }
 
-  private:
     void attempt(const NamedModel& unit, LaneOrder walk, ProductOrder order, const Epilogue& epilogue) {
         order.epilogue = epilogue.factors;
         ProductComputation way{unit.name,        unit.others,           unit.model, walk, order,
                                epilogue.reads_c, unit.model.accumulator};
-        MatrixOf<Real> sums;
+        way.scaled = unit.scaled;
+        if (fault_ > 0) {
+            way.fault = faults_[fault_ - 1].text;
+            way.missing = faults_[fault_ - 1].missing;
+            way.reads_c = epilogue.factors ? epilogue.factors->beta != 0 : first_.c.has_value();
+        }
+        MatrixOf<Real> sums, of_part;
         try {
-            sums = product_of(way, a_, b_, c_ ? &*c_ : nullptr);
+            sums = product_of(way, first_);
         } catch (const std::exception&) {
             return;  // the order does not fit the unit, or C its accumulator
         }
         for (const FloatFormat& output : outputs_of(unit.model, narrow_)) {
             way.output = output;
-            tried_.push_back({way, matches_of<Real>(rounded_to(output, sums), d_), tried_.size()});
+            std::int64_t matches = matches_of<Real>(rounded_to(output, sums), d_first_);
+            if (matches == d_first_.size()) {
+                if (of_part.size() == 0) of_part = product_of(way, part_);
+                matches += matches_of<Real>(rounded_to(output, of_part), d_part_);
+            }
+            if (fault_ > 0 && matches < d_first_.size()) continue;
+            tried_.push_back({way, matches, unit.nearness, tried_.size(), fault_});
         }
     }
 
@@ -264,9 +480,11 @@ class Search {
     std::vector<NamedModel> units_;
     std::vector<Epilogue> epilogues_;
     std::vector<FloatFormat> narrow_;  // that hold all of D
-    MatrixOf<Real> a_, b_, d_;         // the part
-    std::optional<MatrixOf<Real>> c_;
+    ProductOperands<Real> first_, part_;
+    MatrixOf<Real> d_first_, d_part_;
     std::vector<Tried> tried_;
+    std::vector<ProductFault<Real>> faults_;
+    std::size_t fault_ = 0;  // that the operands have, from 1 on
 };
 
 template <class Real>
@@ -287,19 +505,34 @@ void require_shapes(const BasicProductQuestion<Real>& q) {
 
 /// Ways of the same bits together, in the order in which they come.
 template <class Real>
-std::vector<BasicProductCandidate<Real>> classes_of(const std::vector<ProductComputation>& ways,
-                                                    const BasicProductQuestion<Real>& question) {
+std::vector<BasicProductCandidate<Real>> classes_of(Search<Real>& search, const BasicProductQuestion<Real>& question) {
     std::vector<BasicProductCandidate<Real>> classes;
     std::map<std::vector<WordOf<Real>>, std::size_t> known;
-    for (const ProductComputation& way : ways) {
+    for (const Tried& tried : search.best()) {
         if (question.before_each_way) question.before_each_way();
-        MatrixOf<Real> d = product_of(way, question.a, question.b, question.c ? &*question.c : nullptr);
+        MatrixOf<Real> d = rounded_to<Real>(tried.way.output, product_of(tried.way, search.operands_of(tried)));
         const auto [place, is_new] = known.try_emplace(words_of(d), classes.size());
         if (is_new) classes.push_back({{}, matches_of(d, question.d), std::move(d)});
-        classes[place->second].ways.push_back(way);
+        classes[place->second].ways.push_back(tried.way);
     }
     std::ranges::stable_sort(classes, [](const auto& x, const auto& y) { return x.matches > y.matches; });
     return classes;
+}
+
+template <class Real>
+ProductVerdict verdict_of(const BasicProductQuestion<Real>& question,
+                          const BasicProductExplanation<Real>& explanation) {
+    if (explanation.agree() > 0) {
+        const bool as_given = explanation.candidates.front().ways.front().fault.empty();
+        return as_given ? ProductVerdict::explained : ProductVerdict::fault;
+    }
+    const std::vector<double> exact = exact_elements(question);
+    const std::vector<double> bounds = bounds_of_elements(question);
+    for (std::size_t e = 0; e < bounds.size(); ++e) {
+        const auto d = static_cast<double>(question.d.data()[e]);
+        if (!std::isinf(bounds[e]) && !(std::abs(d - exact[e]) <= bounds[e])) return ProductVerdict::outside_bound;
+    }
+    return ProductVerdict::within_bound;
 }
 
 template <class Real>
@@ -316,29 +549,138 @@ MatrixOf<Real> random_matrix(const FloatFormat& format, DataClass data, Index ro
     return matrix;
 }
 
-void multiply(const ProductComputation& way, const GemmProblem& problem) {
-    soft_product(way.model, way.order, problem);
+void multiply(const ProductComputation& way, const ProductOperands<float>& operands, const GemmProblem& problem) {
+    if (!way.scaled) return soft_product(way.model, way.order, problem);
+    if (way.order != ProductOrder{}) throw std::invalid_argument("units with block scales add in ascending k");
+    BlockScaledProblem scaled{problem};
+    if (operands.a_scales) scaled.a_scales = *operands.a_scales;
+    if (operands.b_scales) scaled.b_scales = *operands.b_scales;
+    gemm(*way.scaled, scaled);
 }
-void multiply(const ProductComputation& way, const Fp64Problem& problem) {
+void multiply(const ProductComputation& way, const ProductOperands<double>&, const Fp64Problem& problem) {
     fp64_product(way.model, way.order, problem);
+}
+
+/// The narrowest format that holds all of D, if it is narrower than the container.
+template <class Real>
+std::optional<FloatFormat> format_of_d(const BasicProductQuestion<Real>& question) {
+    for (const FloatFormat& format : {formats::bf16, formats::fp16, formats::fp32}) {
+        if (format.storage_bits() < static_cast<int>(sizeof(Real)) * 8 && lies_on(question.d, format)) return format;
+    }
+    return std::nullopt;
+}
+
+/// Of element (i, j): its operands in fp64, with their scales.
+template <class Real>
+struct ElementOperands {
+    std::vector<double> a, b;
+    double c = 0;
+
+    void take(const BasicProductQuestion<Real>& q, Index i, Index j) {
+        a.clear();
+        b.clear();
+        c = q.c ? static_cast<double>((*q.c)(i, j)) : 0;
+        for (Index x = 0; x < q.a.cols(); ++x) {
+            a.push_back(static_cast<double>(q.a(i, x)));
+            b.push_back(static_cast<double>(q.b(x, j)));
+            if (!q.scaled) continue;
+            const Index block = x / q.scaled->scale_block;
+            if (q.a_scales) a.back() *= std::abs(static_cast<double>((*q.a_scales)(i, block)));
+            if (q.b_scales) b.back() *= std::abs(static_cast<double>((*q.b_scales)(block, j)));
+        }
+    }
+};
+
+/// fn(element, place) for every element of D.
+template <class Real, class Fn>
+void each_element(const BasicProductQuestion<Real>& q, const Fn& fn) {
+    ElementOperands<Real> operands;
+    for (Index i = 0; i < q.d.rows(); ++i) {
+        for (Index j = 0; j < q.d.cols(); ++j) {
+            operands.take(q, i, j);
+            fn(operands, static_cast<std::size_t>(i * q.d.cols() + j));
+        }
+    }
+}
+
+/// The bound of sums of k in any order of at most 64 pieces, or promoted every 32 k.
+template <class Real>
+AprioriBound bound_of_any_order(const BasicProductQuestion<Real>& q) {
+    const TensorCoreModel& model = q.model;
+    const std::int64_t k = q.a.cols();
+    AprioriBound bound = apriori_bound(model, k + model.instruction_k);
+    const double u = std::is_same_v<Real, double> ? 0x1p-53 : 0x1p-24;
+    const double additions = most_pieces + static_cast<double>(k) / 32;
+    bound.gamma += additions * u * (1 + additions * u) * (1 + bound.gamma) + static_cast<double>(k) * 0x1p-52;
+    bound.eta = additions * (bound.eta + 0x1p-148) * (1 + bound.gamma);
+    bound.sums = q.epilogue ? 1 : most_pieces;
+    bound.drops_any = bound.drops_sums;
+    return bound;
 }
 
 }  // namespace
 
 template <class Real>
-MatrixOf<Real> product_of(const ProductComputation& way, const MatrixOf<Real>& a, const MatrixOf<Real>& b,
-                          const MatrixOf<Real>* c) {
-    using Owned = MatrixOf<Real>;
-    using View = BasicMatrixView<const Real>;
-    const bool reordered = way.walk != LaneOrder::ascending;
-    const std::vector<Index> k = walked(way.walk, a.cols());
-    const Owned left = reordered ? Owned(a(Eigen::all, k)) : a;
-    const Owned right = reordered ? Owned(b(k, Eigen::all)) : b;
-    if (way.reads_c && c == nullptr) throw std::invalid_argument("the way reads C");
-    if (way.reads_c && !lies_on(*c, way.model.accumulator)) throw std::invalid_argument("C is not the accumulator's");
-    Owned d(a.rows(), b.cols());
-    multiply(way, ProductProblem<Real>{left, right, way.reads_c ? View(*c) : View(), d});
-    return rounded_to(way.output, d);
+MatrixOf<Real> product_of(const ProductComputation& way, const ProductOperands<Real>& operands) {
+    MatrixOf<Real> d(operands.a.rows(), operands.b.cols());
+    const bool reads_c = way.reads_c && operands.c.has_value();
+    if (reads_c && !lies_on(*operands.c, way.model.accumulator)) {
+        throw std::invalid_argument("C is not the accumulator's");
+    }
+    const auto view_of_c = reads_c ? BasicMatrixView<const Real>(*operands.c) : BasicMatrixView<const Real>();
+    if (way.walk == LaneOrder::ascending) {
+        multiply(way, operands, ProductProblem<Real>{operands.a, operands.b, view_of_c, d});
+    } else {
+        const std::vector<Index> order = walked(way.walk, operands.a.cols());
+        const MatrixOf<Real> left = operands.a(Eigen::all, order);
+        const MatrixOf<Real> right = operands.b(order, Eigen::all);
+        multiply(way, operands, ProductProblem<Real>{left, right, view_of_c, d});
+    }
+    return d;
+}
+
+template <class Real>
+std::vector<double> exact_elements(const BasicProductQuestion<Real>& q) {
+    std::vector<double> exact(static_cast<std::size_t>(q.d.size()));
+    const LinearEpilogue epilogue = q.epilogue.value_or(LinearEpilogue{1, q.c ? 1.0 : 0.0});
+    each_element(q, [&](const ElementOperands<Real>& dot, std::size_t place) {
+        double sum = 0;
+        for (std::size_t x = 0; x < dot.a.size(); ++x) sum += dot.a[x] * dot.b[x];
+        exact[place] = epilogue.alpha * sum + (epilogue.beta == 0 ? 0 : epilogue.beta * dot.c);
+    });
+    return exact;
+}
+
+template <class Real>
+std::vector<double> bounds_of_elements(const BasicProductQuestion<Real>& q) {
+    const AprioriBound bound = bound_of_any_order(q);
+    const std::optional<FloatFormat> output = format_of_d(q);
+    const FloatFormat container = std::is_same_v<Real, double> ? formats::fp64 : formats::fp32;
+    std::vector<double> bounds(static_cast<std::size_t>(q.d.size()));
+    each_element(q, [&](const ElementOperands<Real>& dot, std::size_t place) {
+        const Magnitude m = magnitude_of(q.model, dot.a, dot.b, q.epilogue ? 0 : dot.c);
+        double absolute = bound_at(q.model, bound, m);
+        if (q.scaled) {  // elements align as their formats' normal numbers do
+            double lifted = std::abs(dot.c);
+            const double a = std::ldexp(1.0, q.model.a_format.emin()), b = std::ldexp(1.0, q.model.b_format.emin());
+            for (std::size_t x = 0; x < dot.a.size(); ++x) {
+                lifted += std::max(std::abs(dot.a[x]), a) * std::max(std::abs(dot.b[x]), b);
+            }
+            absolute = bound.gamma * (lifted + m.plain) + bound.eta;
+        }
+        double largest = m.plain + absolute;
+        if (q.epilogue) {
+            absolute = epilogue_bound(*q.epilogue, absolute, m.plain, std::abs(dot.c), container);
+            largest = std::abs(q.epilogue->alpha) * largest + std::abs(q.epilogue->beta * dot.c);
+        }
+        if (output) {
+            const double d = std::abs(static_cast<double>(q.d.data()[place]));
+            absolute += std::ldexp(std::isfinite(d) ? std::min(d * 1.01, largest) : largest, -output->precision()) +
+                        std::ldexp(1.0, output->smallest_exponent());
+        }
+        bounds[place] = absolute;
+    });
+    return bounds;
 }
 
 template <class Real>
@@ -346,13 +688,18 @@ BasicProductExplanation<Real> explain_product(const BasicProductQuestion<Real>& 
     require_shapes(question);
     BasicProductExplanation<Real> explanation;
     explanation.of = question.d.size();
-    explanation.estimated = estimate(question.a, question.b, question.c ? &*question.c : nullptr, question.d);
-    Search search(question, explanation.estimated);
-    search.attempt(usual_orders(question.a.cols()));
-    if (!search.found() && question.a.cols() > 0) search.attempt(split_orders(question.a.cols(), false));
+    const auto rows = spread_over(question.d.rows(), part_rows);
+    const auto cols = spread_over(question.d.cols(), part_rows);
+    const ProductOperands<Real> part = part_of(question.operands(), rows, cols);
+    if (question.c && !question.scaled && tells_factors(question.d)) {
+        explanation.estimated = estimate<Real>(part.a, part.b, &*part.c, MatrixOf<Real>(question.d(rows, cols)));
+    }
+    Search<Real> search(question, explanation.estimated);
+    search.run();
     explanation.tried = search.count();
-    explanation.tried_on = part_rows * part_rows;
-    explanation.candidates = classes_of(search.best(), question);
+    explanation.tried_on = std::min<std::int64_t>(part_rows * part_rows, question.d.size());
+    explanation.candidates = classes_of(search, question);
+    explanation.verdict = verdict_of(question, explanation);
     return explanation;
 }
 
@@ -366,10 +713,10 @@ SeparatingOperands<Real> separate(const std::vector<ProductComputation>& ways, s
         SeparatingOperands<Real> operands{random_matrix<Real>(ways.front().model.a_format, kind, side, k, 2 * seed),
                                           random_matrix<Real>(ways.front().model.b_format, kind, k, side, 2 * seed + 1),
                                           {}};
-        const MatrixOf<Real> c = MatrixOf<Real>::Zero(side, side);
+        const ProductOperands<Real> without_c{operands.a, operands.b};
         std::map<std::vector<WordOf<Real>>, std::vector<std::size_t>> groups;
         for (std::size_t i = 0; i < ways.size(); ++i) {
-            groups[words_of(product_of(ways[i], operands.a, operands.b, &c))].push_back(i);
+            groups[words_of(rounded_to<Real>(ways[i].output, product_of(ways[i], without_c)))].push_back(i);
         }
         for (auto& [words, group] : groups) operands.groups.push_back(std::move(group));
         std::ranges::sort(operands.groups);
@@ -379,10 +726,11 @@ SeparatingOperands<Real> separate(const std::vector<ProductComputation>& ways, s
     return best;
 }
 
-#define ULP_EXPLAIN(Real)                                                                                       \
-    template MatrixOf<Real> product_of(const ProductComputation&, const MatrixOf<Real>&, const MatrixOf<Real>&, \
-                                       const MatrixOf<Real>*);                                                  \
-    template BasicProductExplanation<Real> explain_product(const BasicProductQuestion<Real>&);                  \
+#define ULP_EXPLAIN(Real)                                                                        \
+    template MatrixOf<Real> product_of(const ProductComputation&, const ProductOperands<Real>&); \
+    template std::vector<double> exact_elements(const BasicProductQuestion<Real>&);              \
+    template std::vector<double> bounds_of_elements(const BasicProductQuestion<Real>&);          \
+    template BasicProductExplanation<Real> explain_product(const BasicProductQuestion<Real>&);   \
     template SeparatingOperands<Real> separate(const std::vector<ProductComputation>&, std::int64_t)
 ULP_EXPLAIN(float);
 ULP_EXPLAIN(double);
