@@ -26,10 +26,13 @@ namespace ulp {
 
 namespace {
 
-constexpr Index part_rows = 16;             // of D, and as many columns, by which ways are chosen
-constexpr Index first_rows = 4;             // by which the part's ways are
-constexpr std::size_t computed_whole = 64;  // ways that give all of the part
-constexpr std::size_t others_whole = 8;     // ways that do not
+constexpr Index part_rows = 16;               // of D, and as many columns, by which ways are chosen
+constexpr Index first_rows = 4;               // by which the part's ways are
+constexpr std::size_t computed_whole = 1000;  // ways that give all of the part, until they differ
+constexpr Index chunk_rows = 16;              // of D, after each of which a way that differs is given up
+constexpr std::size_t orders_elsewhere = 16;  // that are found, tried on other units
+constexpr std::int64_t long_k = 1024;         // beyond which other units are tried in simple orders alone
+constexpr std::size_t others_whole = 8;       // ways that do not
 constexpr int most_pieces = 64;
 
 /// The elements row by row.
@@ -282,12 +285,12 @@ std::vector<WordOf<Real>> words_of(const MatrixOf<Real>& d) {
     return words;
 }
 
-/// Different sums enough to find a factor by.
+/// Different numbers enough to tell a factor or a format of partial sums by: those of ones, say, are not.
 template <class Real>
-bool tells_factors(const MatrixOf<Real>& d) {
+bool tells_numbers(const MatrixOf<Real>& d) {
     std::vector<WordOf<Real>> words = words_of(d);
     std::ranges::sort(words);
-    return std::ranges::unique(words).begin() - words.begin() >= 16;
+    return std::ranges::unique(words).begin() - words.begin() >= std::min<Index>(16, d.size());
 }
 
 template <class Real>
@@ -343,7 +346,7 @@ class Search {
         if (!found() && !only_simple) attempt(candidate_orders(), {});
         attempt(found() ? orders_found() : simple, {.near = false});
         if (!found()) attempt_faults(simple, formats);
-        if (found() || only_simple) return;
+        if (found() || only_simple || k > long_k) return;
         attempt(reduced, {.near = false, .all_walks = false});
         attempt(uneven_orders(k, formats), {.near = false, .all_walks = false});
     }
@@ -390,7 +393,8 @@ class Search {
         for (const Tried& way : tried_) {
             ProductOrder order = way.way.order;
             order.epilogue.reset();
-            if (is_whole(way) && std::ranges::find(orders, order) == orders.end()) orders.push_back(order);
+            const bool is_new = std::ranges::find(orders, order) == orders.end();
+            if (is_whole(way) && is_new && orders.size() < orders_elsewhere) orders.push_back(order);
         }
         return orders;
     }
@@ -399,6 +403,7 @@ class Search {
     [[nodiscard]] std::vector<SumFormats> sum_formats() const {
         const FloatFormat wide = std::is_same_v<Real, double> ? formats::fp64 : formats::fp32;
         std::vector<SumFormats> list{{}};
+        if (!tells_numbers(question_.d)) return list;
         for (const FloatFormat& format : {formats::bf16, formats::fp16}) {
             const bool holds_d = std::ranges::find(narrow_, format) != narrow_.end();
             if (holds_d) list.push_back({format, {}});
@@ -503,14 +508,36 @@ void require_shapes(const BasicProductQuestion<Real>& q) {
     if (q.d.size() == 0) throw DataError("D has no element: there is nothing to explain");
 }
 
+/// Whether the way gives all of D: computed by rows until it does not.
+template <class Real>
+bool gives_all(const ProductComputation& way, const ProductOperands<Real>& operands, const MatrixOf<Real>& d) {
+    for (Index first = 0; first < d.rows(); first += chunk_rows) {
+        std::vector<Index> rows;
+        for (Index i = first; i < std::min(first + chunk_rows, d.rows()); ++i) rows.push_back(i);
+        const MatrixOf<Real> chunk = product_of(way, part_of(operands, rows, all_of(d.cols())));
+        const MatrixOf<Real> wanted = d(rows, Eigen::all);
+        if (matches_of<Real>(rounded_to(way.output, chunk), wanted) != wanted.size()) return false;
+    }
+    return true;
+}
+
 /// Ways of the same bits together, in the order in which they come.
 template <class Real>
 std::vector<BasicProductCandidate<Real>> classes_of(Search<Real>& search, const BasicProductQuestion<Real>& question) {
     std::vector<BasicProductCandidate<Real>> classes;
     std::map<std::vector<WordOf<Real>>, std::size_t> known;
+    std::size_t others = 0;
     for (const Tried& tried : search.best()) {
         if (question.before_each_way) question.before_each_way();
-        MatrixOf<Real> d = rounded_to<Real>(tried.way.output, product_of(tried.way, search.operands_of(tried)));
+        const ProductOperands<Real> operands = search.operands_of(tried);
+        MatrixOf<Real> d;
+        if (gives_all(tried.way, operands, question.d)) {
+            d = question.d;
+        } else if (++others <= others_whole) {
+            d = rounded_to<Real>(tried.way.output, product_of(tried.way, operands));
+        } else {
+            continue;
+        }
         const auto [place, is_new] = known.try_emplace(words_of(d), classes.size());
         if (is_new) classes.push_back({{}, matches_of(d, question.d), std::move(d)});
         classes[place->second].ways.push_back(tried.way);
@@ -691,7 +718,7 @@ BasicProductExplanation<Real> explain_product(const BasicProductQuestion<Real>& 
     const auto rows = spread_over(question.d.rows(), part_rows);
     const auto cols = spread_over(question.d.cols(), part_rows);
     const ProductOperands<Real> part = part_of(question.operands(), rows, cols);
-    if (question.c && !question.scaled && tells_factors(question.d)) {
+    if (question.c && !question.scaled && tells_numbers(question.d)) {
         explanation.estimated = estimate<Real>(part.a, part.b, &*part.c, MatrixOf<Real>(question.d(rows, cols)));
     }
     Search<Real> search(question, explanation.estimated);
