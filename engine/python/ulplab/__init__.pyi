@@ -169,6 +169,9 @@ class Explanation:
 
 class ProductExplanation:
     text: str
+    verdict: str
+    agree: int
+    missing_k: int
     candidates: list[dict[str, Any]]
     tried: int
 
