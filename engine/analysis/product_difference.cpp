@@ -45,7 +45,12 @@ ProductDifference difference_of(const ProductQuestion& first, const ProductQuest
     ProductDifference difference;
     difference.explanations = {explain_product(first), explain_product(second)};
     difference.elements = first.d.size();
-    const std::vector<double> bounds = bounds_of_elements(first), others = bounds_of_elements(second);
+    const auto bounds_of = [](const ProductQuestion& question, const ProductExplanation& explanation) {
+        const bool by_way = is_explained(explanation);
+        return bounds_of_elements(question, by_way ? &explanation.candidates.front().ways.front() : nullptr);
+    };
+    const std::vector<double> bounds = bounds_of(first, difference.explanations[0]);
+    const std::vector<double> others = bounds_of(second, difference.explanations[1]);
     std::vector<double> shares, tolerances;
     bool within = true;
     for (std::size_t e = 0; e < bounds.size(); ++e) {

@@ -218,8 +218,16 @@ std::vector<double> exact_elements(const BasicProductQuestion<Real>& q) {
 }
 
 template <class Real>
-std::vector<double> bounds_of_elements(const BasicProductQuestion<Real>& q) {
-    const AprioriBound bound = bound_of_any_order(q);
+std::vector<double> bounds_of_elements(const BasicProductQuestion<Real>& q, const ProductComputation* way) {
+    AprioriBound bound;
+    if (way == nullptr) {
+        bound = bound_of_any_order(q);
+    } else {
+        ProductOrder order = way->order;
+        order.epilogue.reset();
+        bound = apriori_bound(way->model, q.a.cols(), order);
+        bound.gamma += static_cast<double>(q.a.cols()) * 0x1p-52;
+    }
     const std::optional<FloatFormat> output = format_of_d(q);
     const FloatFormat container = std::is_same_v<Real, double> ? formats::fp64 : formats::fp32;
     std::vector<double> bounds(static_cast<std::size_t>(q.d.size()));
@@ -286,11 +294,11 @@ SeparatingOperands<Real> separate(const std::vector<ProductComputation>& ways, s
     return best;
 }
 
-#define ULP_EXPLAIN(Real)                                                                        \
-    template MatrixOf<Real> product_of(const ProductComputation&, const ProductOperands<Real>&); \
-    template std::vector<double> exact_elements(const BasicProductQuestion<Real>&);              \
-    template std::vector<double> bounds_of_elements(const BasicProductQuestion<Real>&);          \
-    template BasicProductExplanation<Real> explain_product(const BasicProductQuestion<Real>&);   \
+#define ULP_EXPLAIN(Real)                                                                                          \
+    template MatrixOf<Real> product_of(const ProductComputation&, const ProductOperands<Real>&);                   \
+    template std::vector<double> exact_elements(const BasicProductQuestion<Real>&);                                \
+    template std::vector<double> bounds_of_elements(const BasicProductQuestion<Real>&, const ProductComputation*); \
+    template BasicProductExplanation<Real> explain_product(const BasicProductQuestion<Real>&);                     \
     template SeparatingOperands<Real> separate(const std::vector<ProductComputation>&, std::int64_t)
 ULP_EXPLAIN(float);
 ULP_EXPLAIN(double);

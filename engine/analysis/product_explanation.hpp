@@ -125,9 +125,10 @@ template <class Real>
 MatrixOf<Real> product_of(const ProductComputation& way, const ProductOperands<Real>& operands);
 
 /// How far an element of D may lie from the exact one, row by row: the unit's a-priori bound of sums in any order of up
-/// to 64 pieces, the epilogue's and the rounding to the narrowest format that holds all of D.
+/// to 64 pieces, or of a way's model and order, the epilogue's and the rounding to the narrowest format that holds D.
 template <class Real>
-std::vector<double> bounds_of_elements(const BasicProductQuestion<Real>& question);
+std::vector<double> bounds_of_elements(const BasicProductQuestion<Real>& question,
+                                       const ProductComputation* way = nullptr);
 /// alpha A B + beta C in fp64, beside which the bounds stand.
 template <class Real>
 std::vector<double> exact_elements(const BasicProductQuestion<Real>& question);

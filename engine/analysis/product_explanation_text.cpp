@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "engine/analysis/product_explanation.hpp"
 #include "softfloat/names.hpp"
@@ -39,6 +40,7 @@ namespace {
 
 constexpr std::size_t candidates_shown = 8;
 constexpr std::size_t elements_shown = 5;
+constexpr std::size_t ways_shown = 6;  // of a candidate; JSON has all
 
 /// The first elements in which two candidates differ.
 template <class Real>
@@ -79,11 +81,15 @@ std::string explanation_text(const BasicProductQuestion<Real>& q, const BasicPro
     const auto& candidates = explanation.candidates;
     for (std::size_t i = 0; i < std::min(candidates.size(), candidates_shown); ++i) {
         text += fmt::format("{} of {} elements\n", candidates[i].matches, explanation.of);
-        for (const ProductComputation& way : candidates[i].ways) {
+        for (const ProductComputation& way :
+             std::span(candidates[i].ways).first(std::min(ways_shown, candidates[i].ways.size()))) {
             text += fmt::format("  {}{}\n", &way == &candidates[i].ways.front() ? "" : "or ", way_text(way));
             if (!way.same_units.empty()) {
                 text += fmt::format("     (the same model: {})\n", fmt::join(way.same_units, ", "));
             }
+        }
+        if (candidates[i].ways.size() > ways_shown) {
+            text += fmt::format("  or {} ways more\n", candidates[i].ways.size() - ways_shown);
         }
     }
     const bool none = candidates.empty() || candidates.front().matches == 0;

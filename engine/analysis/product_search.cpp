@@ -385,9 +385,17 @@ class Search {
         } catch (const std::exception&) {
             return;  // the order does not fit the unit, or C its accumulator
         }
-        for (const FloatFormat& output : outputs_of(unit.model, narrow_)) {
+        const std::vector<FloatFormat> outputs = outputs_of(unit.model, narrow_);
+        const std::optional<FloatFormat> total = order.total_format ? order.total_format : order.sum_format;
+        const bool total_is_output = total && std::ranges::find(outputs, *total) != outputs.end();
+        for (const FloatFormat& output : outputs) {
             way.output = output;
-            std::int64_t matches = matches_of<Real>(rounded_to(output, sums), d_first_);
+            const MatrixOf<Real> stored = rounded_to(output, sums);
+            // Of formats that change nothing one is said: that of the total, or the accumulator.
+            const bool is_plain = output == (total.value_or(unit.model.accumulator));
+            if (!is_plain && (output == unit.model.accumulator ? total_is_output : words_of(stored) == words_of(sums)))
+                continue;
+            std::int64_t matches = matches_of<Real>(stored, d_first_);
             if (matches == d_first_.size()) {
                 if (of_part.size() == 0) of_part = product_of(way, part_);
                 matches += matches_of<Real>(rounded_to(output, of_part), d_part_);

@@ -90,7 +90,7 @@ ProductOrder order_of(const py::object& order) {
             .sum_format = format(4),
             .promote_every = fields[5].cast<std::int64_t>(),
             .total_format = format(6),
-            .reduction = reduction_by_name(fields[7].cast<std::string>())};
+            .reduction = sum_order_by_name(fields[7].cast<std::string>())};
 }
 
 std::optional<LinearEpilogue> epilogue_of(const py::object& alpha, const py::object& beta, bool has_c, bool in_fp64) {

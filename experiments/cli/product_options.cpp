@@ -70,7 +70,7 @@ void OrderOptions::take(const std::string& text) {
         if (word == "promote") given.promote_every = number_of(word, value);
         if (word == "sum") given.sum_format = format_by_name(value);
         if (word == "total") given.total_format = format_by_name(value);
-        if (word == "reduce") given.reduction = reduction_by_name(value);
+        if (word == "reduce") given.reduction = sum_order_by_name(value);
     }
 }
 

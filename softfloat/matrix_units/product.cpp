@@ -319,7 +319,7 @@ void fp64_product(const TensorCoreModel& model, const ProductOrder& order, const
 
 std::string_view name_of(SumOrder reduction) { return reduction_names.at(static_cast<std::size_t>(reduction)); }
 
-SumOrder reduction_by_name(std::string_view name) {
+SumOrder sum_order_by_name(std::string_view name) {
     const auto found = std::ranges::find(reduction_names, name);
     if (found != reduction_names.end()) return static_cast<SumOrder>(found - reduction_names.begin());
     throw std::invalid_argument("partial sums are added ascending, descending or pairwise, not '" + std::string(name) +

@@ -61,7 +61,7 @@ struct ProductOrder {
 
 /// "ascending", "descending", "pairwise". The reduction of that name: throws std::invalid_argument that lists them.
 std::string_view name_of(SumOrder reduction);
-SumOrder reduction_by_name(std::string_view name);
+SumOrder sum_order_by_name(std::string_view name);
 
 /// "ascending k", "split-k 2", "sliced k: 2 x 32", "split-k 4, partial sums in bf16", "ascending k, promoted every
 /// 128".
