@@ -19,7 +19,7 @@ for unit in ("sm_90:wgmma.e4m3.fp32", "sm_90:mma.e4m3.fp32"):
 # Promotion to fp32 after 128 products, as FP8 training does it, removes most of the error.
 
 # %%
-d = ulplab.matmul(x, y, unit="sm_90:wgmma.e4m3.fp32", order=ulplab.Order(promote_every=128)).item()
+d = ulplab.matmul(x, y, unit="sm_90:wgmma.e4m3.fp32", order=ulplab.Order(promote=128)).item()
 print(f"promoted every 128       {d:10.3f}  relative error {(d - exact) / exact:+.1e}")
-for order in (None, ulplab.Order(promote_every=128)):
+for order in (None, ulplab.Order(promote=128)):
     print("bound at k = 4096:", "%.4f" % ulplab.bound("sm_90:wgmma.e4m3.fp32", k=4096, order=order).gamma)

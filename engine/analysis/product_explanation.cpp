@@ -7,268 +7,28 @@
 #include <bit>
 #include <cmath>
 #include <map>
-#include <span>
 #include <stdexcept>
 
+#include "engine/analysis/product_search.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/lab/random_codes.hpp"
+#include "softfloat/matrix_units/bound_operands.hpp"
+#include "softfloat/matrix_units/bounds.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
-#include "softfloat/matrix_units/units.hpp"
-#include "softfloat/names.hpp"
 #include "softfloat/round.hpp"
 
 namespace ulp {
 
 namespace {
 
-constexpr Index part_rows = 16;             // of D, and as many columns, by which ways are chosen
-constexpr std::size_t computed_whole = 48;  // ways
-
-/// The elements row by row.
-template <class Real>
-std::span<const Real> elements(const MatrixOf<Real>& matrix) {
-    return {matrix.data(), static_cast<std::size_t>(matrix.size())};
-}
-
-std::vector<Index> all_of(Index count) {
-    std::vector<Index> list(static_cast<std::size_t>(count));
-    for (std::size_t i = 0; i < list.size(); ++i) list[i] = static_cast<Index>(i);
-    return list;
-}
-
-/// At most `most` of them, evenly spread.
-std::vector<Index> spread_over(Index count, Index most) {
-    if (count <= most) return all_of(count);
-    std::vector<Index> list;
-    for (Index i = 0; i < most; ++i) list.push_back(i * count / most);
-    return list;
-}
+constexpr Index chunk_rows = 16;         // of D, after each of which a way that differs is given up
+constexpr std::size_t others_whole = 8;  // ways that do not give all of D
 
 std::vector<Index> walked(LaneOrder walk, Index k) {
     std::vector<Index> list;
     for (Index i = 0; i < k; ++i) list.push_back(lane_at(walk, static_cast<int>(k), static_cast<int>(i)));
     return list;
 }
-
-struct NamedModel {
-    std::string name;
-    TensorCoreModel model;
-    std::vector<std::string> others{};  // rows of the same model
-};
-
-/// The question's unit, all rows with its input formats whose numbers Real holds, and loops of an ordinary processor.
-template <class Real>
-std::vector<NamedModel> units_for(const BasicProductQuestion<Real>& question) {
-    constexpr bool is_double = std::is_same_v<Real, double>;
-    std::vector<NamedModel> units = {{question.unit, question.model}};
-    for (const UnitRow& row : unit_table()) {
-        const auto* model = row.as<TensorCoreModel>();
-        const bool fits = model != nullptr && model->a_format == question.model.a_format &&
-                          model->b_format == question.model.b_format &&
-                          (model->accumulator == formats::fp64) == is_double;
-        if (!fits || row.key() == question.unit) continue;
-        const auto known = std::ranges::find(units, *model, &NamedModel::model);
-        if (known == units.end()) {
-            units.push_back({row.key(), *model});
-        } else {
-            known->others.push_back(row.key());
-        }
-    }
-    const FloatFormat format = is_double ? formats::fp64 : formats::fp32;
-    TensorCoreModel loop{.a_format = question.model.a_format,
-                         .b_format = question.model.b_format,
-                         .accumulator = format,
-                         .summation = Summation::fma_chain,
-                         .instruction_k = 1,
-                         .group_size = 1,
-                         .fraction_bits = 0,
-                         .rounding = Rounding::nearest_even,
-                         .output_fraction_bits = format.fraction_bits,
-                         .nan = question.model.nan};
-    units.push_back({fmt::format("loop of fused multiply-adds in {}", name_of(format)), loop});
-    if (loop.a_format.precision() + loop.b_format.precision() > format.precision()) {
-        loop.summation = Summation::pairwise;  // of one product, which is rounded
-        units.push_back({fmt::format("loop of products and sums in {}", name_of(format)), loop});
-    }
-    return units;
-}
-
-std::vector<ProductOrder> usual_orders(std::int64_t k) {
-    std::vector<ProductOrder> orders = candidate_orders();
-    for (const std::int64_t every : {32, 64, 256, 512}) orders.push_back({.promote_every = every});
-    std::erase_if(orders,
-                  [&](const ProductOrder& order) { return order.promote_every > 0 && order.promote_every >= k; });
-    return orders;
-}
-
-/// What a BLAS call may do with C, as far as the data allow; alpha and beta are known or estimated.
-struct Epilogue {
-    bool reads_c;
-    std::optional<LinearEpilogue> factors;
-};
-template <class Real>
-std::vector<Epilogue> epilogues_for(const BasicProductQuestion<Real>& question, const LinearEpilogue& estimated) {
-    if (question.epilogue) return {{question.epilogue->beta != 0, question.epilogue}};
-    std::vector<Epilogue> list = {{question.c.has_value(), {}}};
-    const auto add = [&](const LinearEpilogue& factors) {
-        for (const Epilogue& known : list) {
-            if (known.factors == factors) return;
-        }
-        list.push_back({factors.beta != 0, factors});
-    };
-    if (question.c) {
-        list.push_back({false, {}});
-        add({1, 1});
-    }
-    if (estimated != LinearEpilogue{1, 0}) add(estimated);
-    return list;
-}
-
-/// The number of three decimal digits at `x`, if it is as near as an estimate can be.
-double snapped(double x) {
-    if (!std::isfinite(x) || std::abs(x) < 1e-3) return 0;
-    const double rounded = std::stod(fmt::format("{:.3g}", x));
-    return std::abs(rounded - x) < 2e-3 * std::abs(x) ? rounded : x;
-}
-
-/// alpha and beta of D = alpha * A * B + beta * C by least squares over the finite elements.
-template <class Real>
-LinearEpilogue estimate(const MatrixOf<Real>& a, const MatrixOf<Real>& b, const MatrixOf<Real>* c,
-                        const MatrixOf<Real>& d) {
-    double ss = 0, sc = 0, cc = 0, sd = 0, cd = 0;
-    for (Index i = 0; i < d.rows(); ++i) {
-        for (Index j = 0; j < d.cols(); ++j) {
-            double sum = 0;
-            for (Index k = 0; k < a.cols(); ++k) sum += static_cast<double>(a(i, k)) * static_cast<double>(b(k, j));
-            const double addend = c == nullptr ? 0 : static_cast<double>((*c)(i, j));
-            const auto result = static_cast<double>(d(i, j));
-            if (!std::isfinite(sum) || !std::isfinite(addend) || !std::isfinite(result)) continue;
-            ss += sum * sum;
-            sc += sum * addend;
-            cc += addend * addend;
-            sd += sum * result;
-            cd += addend * result;
-        }
-    }
-    const double determinant = ss * cc - sc * sc;
-    if (cc == 0 || determinant <= 1e-9 * ss * cc) return {ss == 0 ? 1 : snapped(sd / ss), 0};
-    return {snapped((sd * cc - cd * sc) / determinant), snapped((cd * ss - sd * sc) / determinant)};
-}
-
-template <class Real>
-bool lies_on(const MatrixOf<Real>& d, const FloatFormat& format) {
-    return std::ranges::all_of(elements(d), [&](Real x) { return same_bits(round_to(format, x), x); });
-}
-
-std::vector<FloatFormat> outputs_of(const TensorCoreModel& model, const std::vector<FloatFormat>& narrow) {
-    std::vector<FloatFormat> list = {model.accumulator};
-    for (const FloatFormat& format : narrow) {
-        if (format.storage_bits() < model.accumulator.storage_bits()) list.push_back(format);
-    }
-    return list;
-}
-
-template <class Real>
-MatrixOf<Real> rounded_to(const FloatFormat& format, const MatrixOf<Real>& matrix) {
-    return matrix.unaryExpr([&](Real x) { return round_to(format, x); });
-}
-
-template <class Real>
-std::int64_t matches_of(const MatrixOf<Real>& d, const MatrixOf<Real>& wanted) {
-    std::int64_t count = 0;
-    for (Index i = 0; i < d.size(); ++i) count += same_bits(d.data()[i], wanted.data()[i]) ? 1 : 0;
-    return count;
-}
-
-/// The bits row by row; all NaNs are one.
-template <class Real>
-std::vector<WordOf<Real>> words_of(const MatrixOf<Real>& d) {
-    std::vector<WordOf<Real>> words;
-    for (const Real x : elements(d)) words.push_back(std::isnan(x) ? ~WordOf<Real>{0} >> 1 : bits_of(x));
-    return words;
-}
-
-struct Tried {
-    ProductComputation way;
-    std::int64_t matches;
-    std::size_t number;  // simpler ways come first
-};
-
-/// All ways, judged by a part of D.
-template <class Real>
-class Search {
-  public:
-    Search(const BasicProductQuestion<Real>& question, const LinearEpilogue& estimated)
-        : question_(question), units_(units_for(question)), epilogues_(epilogues_for(question, estimated)) {
-        const auto rows = spread_over(question.d.rows(), part_rows);
-        const auto cols = spread_over(question.d.cols(), part_rows);
-        const auto inner = all_of(question.a.cols());
-        a_ = question.a(rows, inner);
-        b_ = question.b(inner, cols);
-        d_ = question.d(rows, cols);
-        if (question.c) c_ = (*question.c)(rows, cols);
-        for (const FloatFormat& format : {formats::fp32, formats::fp16, formats::bf16}) {
-            if (sizeof(Real) * 8 > static_cast<unsigned>(format.storage_bits()) && lies_on(question.d, format)) {
-                narrow_.push_back(format);
-            }
-        }
-    }
-
-    void attempt(const std::vector<ProductOrder>& orders) {
-        for (const ProductOrder& order : orders) {
-            for (const LaneOrder walk : {LaneOrder::ascending, LaneOrder::descending, LaneOrder::even_first}) {
-                for (const Epilogue& epilogue : epilogues_) {
-                    for (const NamedModel& unit : units_) {
-                        if (question_.before_each_way) question_.before_each_way();
-                        attempt(unit, walk, order, epilogue);
-                    }
-                }
-            }
-        }
-    }
-
-    [[nodiscard]] bool found() const {
-        return std::ranges::any_of(tried_, [&](const Tried& way) { return way.matches == d_.size(); });
-    }
-    [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(tried_.size()); }
-
-    /// The best by the part, simpler ones first.
-    std::vector<ProductComputation> best() {
-        std::ranges::stable_sort(tried_, [](const Tried& x, const Tried& y) { return x.matches > y.matches; });
-        std::vector<ProductComputation> ways;
-        for (const Tried& way : tried_) {
-            if (ways.size() == computed_whole || (!ways.empty() && way.matches == 0)) break;
-            ways.push_back(way.way);
-        }
-        return ways;
-    }
-
-  private:
-    void attempt(const NamedModel& unit, LaneOrder walk, ProductOrder order, const Epilogue& epilogue) {
-        order.epilogue = epilogue.factors;
-        ProductComputation way{unit.name,        unit.others,           unit.model, walk, order,
-                               epilogue.reads_c, unit.model.accumulator};
-        MatrixOf<Real> sums;
-        try {
-            sums = product_of(way, a_, b_, c_ ? &*c_ : nullptr);
-        } catch (const std::exception&) {
-            return;  // the order does not fit the unit, or C its accumulator
-        }
-        for (const FloatFormat& output : outputs_of(unit.model, narrow_)) {
-            way.output = output;
-            tried_.push_back({way, matches_of<Real>(rounded_to(output, sums), d_), tried_.size()});
-        }
-    }
-
-    const BasicProductQuestion<Real>& question_;
-    std::vector<NamedModel> units_;
-    std::vector<Epilogue> epilogues_;
-    std::vector<FloatFormat> narrow_;  // that hold all of D
-    MatrixOf<Real> a_, b_, d_;         // the part
-    std::optional<MatrixOf<Real>> c_;
-    std::vector<Tried> tried_;
-};
-
 template <class Real>
 void require_shapes(const BasicProductQuestion<Real>& q) {
     if (q.a.cols() != q.b.rows()) {
@@ -285,21 +45,60 @@ void require_shapes(const BasicProductQuestion<Real>& q) {
     if (q.d.size() == 0) throw DataError("D has no element: there is nothing to explain");
 }
 
+/// Whether the way gives all of D: computed by rows until it does not.
+template <class Real>
+bool gives_all(const ProductComputation& way, const ProductOperands<Real>& operands, const MatrixOf<Real>& d) {
+    for (Index first = 0; first < d.rows(); first += chunk_rows) {
+        std::vector<Index> rows;
+        for (Index i = first; i < std::min(first + chunk_rows, d.rows()); ++i) rows.push_back(i);
+        const MatrixOf<Real> chunk = product_of(way, part_of(operands, rows, all_of(d.cols())));
+        const MatrixOf<Real> wanted = d(rows, Eigen::all);
+        if (matches_of<Real>(rounded_to(way.output, chunk), wanted) != wanted.size()) return false;
+    }
+    return true;
+}
+
 /// Ways of the same bits together, in the order in which they come.
 template <class Real>
-std::vector<BasicProductCandidate<Real>> classes_of(const std::vector<ProductComputation>& ways,
+std::vector<BasicProductCandidate<Real>> classes_of(const ProductSearch<Real>& search,
                                                     const BasicProductQuestion<Real>& question) {
     std::vector<BasicProductCandidate<Real>> classes;
     std::map<std::vector<WordOf<Real>>, std::size_t> known;
-    for (const ProductComputation& way : ways) {
+    std::size_t others = 0;
+    for (const SearchedWay& tried : search.ways) {
         if (question.before_each_way) question.before_each_way();
-        MatrixOf<Real> d = product_of(way, question.a, question.b, question.c ? &*question.c : nullptr);
+        const ProductOperands<Real> operands =
+            tried.fault == 0 ? question.operands() : search.faults[tried.fault - 1].applied(question.operands());
+        MatrixOf<Real> d;
+        if (gives_all(tried.way, operands, question.d)) {
+            d = question.d;
+        } else if (++others <= others_whole) {
+            d = rounded_to<Real>(tried.way.output, product_of(tried.way, operands));
+        } else {
+            continue;
+        }
         const auto [place, is_new] = known.try_emplace(words_of(d), classes.size());
         if (is_new) classes.push_back({{}, matches_of(d, question.d), std::move(d)});
-        classes[place->second].ways.push_back(way);
+        classes[place->second].ways.push_back(tried.way);
     }
     std::ranges::stable_sort(classes, [](const auto& x, const auto& y) { return x.matches > y.matches; });
     return classes;
+}
+
+template <class Real>
+ProductVerdict verdict_of(const BasicProductQuestion<Real>& question,
+                          const BasicProductExplanation<Real>& explanation) {
+    if (explanation.agree() > 0) {
+        const bool as_given = explanation.candidates.front().ways.front().fault.empty();
+        return as_given ? ProductVerdict::explained : ProductVerdict::fault;
+    }
+    const std::vector<double> exact = exact_elements(question);
+    const std::vector<double> bounds = bounds_of_elements(question);
+    for (std::size_t e = 0; e < bounds.size(); ++e) {
+        const auto d = static_cast<double>(question.d.data()[e]);
+        if (!std::isinf(bounds[e]) && !(std::abs(d - exact[e]) <= bounds[e])) return ProductVerdict::outside_bound;
+    }
+    return ProductVerdict::within_bound;
 }
 
 template <class Real>
@@ -316,29 +115,146 @@ MatrixOf<Real> random_matrix(const FloatFormat& format, DataClass data, Index ro
     return matrix;
 }
 
-void multiply(const ProductComputation& way, const GemmProblem& problem) {
-    soft_product(way.model, way.order, problem);
+void multiply(const ProductComputation& way, const ProductOperands<float>& operands, const GemmProblem& problem) {
+    if (!way.scaled) return soft_product(way.model, way.order, problem);
+    if (way.order != ProductOrder{}) throw std::invalid_argument("units with block scales add in ascending k");
+    BlockScaledProblem scaled{problem};
+    if (operands.a_scales) scaled.a_scales = *operands.a_scales;
+    if (operands.b_scales) scaled.b_scales = *operands.b_scales;
+    gemm(*way.scaled, scaled);
 }
-void multiply(const ProductComputation& way, const Fp64Problem& problem) {
+void multiply(const ProductComputation& way, const ProductOperands<double>&, const Fp64Problem& problem) {
     fp64_product(way.model, way.order, problem);
+}
+
+/// The narrowest format that holds all of D, if it is narrower than the container.
+template <class Real>
+std::optional<FloatFormat> format_of_d(const BasicProductQuestion<Real>& question) {
+    for (const FloatFormat& format : {formats::bf16, formats::fp16, formats::fp32}) {
+        if (format.storage_bits() < static_cast<int>(sizeof(Real)) * 8 && lies_on(question.d, format)) return format;
+    }
+    return std::nullopt;
+}
+
+/// Of element (i, j): its operands in fp64, with their scales.
+template <class Real>
+struct ElementOperands {
+    std::vector<double> a, b;
+    double c = 0;
+
+    void take(const BasicProductQuestion<Real>& q, Index i, Index j) {
+        a.clear();
+        b.clear();
+        c = q.c ? static_cast<double>((*q.c)(i, j)) : 0;
+        for (Index x = 0; x < q.a.cols(); ++x) {
+            a.push_back(static_cast<double>(q.a(i, x)));
+            b.push_back(static_cast<double>(q.b(x, j)));
+            if (!q.scaled) continue;
+            const Index block = x / q.scaled->scale_block;
+            if (q.a_scales) a.back() *= std::abs(static_cast<double>((*q.a_scales)(i, block)));
+            if (q.b_scales) b.back() *= std::abs(static_cast<double>((*q.b_scales)(block, j)));
+        }
+    }
+};
+
+/// fn(element, place) for every element of D.
+template <class Real, class Fn>
+void each_element(const BasicProductQuestion<Real>& q, const Fn& fn) {
+    ElementOperands<Real> operands;
+    for (Index i = 0; i < q.d.rows(); ++i) {
+        for (Index j = 0; j < q.d.cols(); ++j) {
+            operands.take(q, i, j);
+            fn(operands, static_cast<std::size_t>(i * q.d.cols() + j));
+        }
+    }
+}
+
+/// The bound of sums of k in any order of at most 64 pieces, or promoted every 32 k.
+template <class Real>
+AprioriBound bound_of_any_order(const BasicProductQuestion<Real>& q) {
+    const TensorCoreModel& model = q.model;
+    const std::int64_t k = q.a.cols();
+    AprioriBound bound = apriori_bound(model, k + model.instruction_k);
+    const double u = std::is_same_v<Real, double> ? 0x1p-53 : 0x1p-24;
+    const double additions = most_pieces_of_k + static_cast<double>(k) / 32;
+    bound.gamma += additions * u * (1 + additions * u) * (1 + bound.gamma) + static_cast<double>(k) * 0x1p-52;
+    bound.eta = additions * (bound.eta + 0x1p-148) * (1 + bound.gamma);
+    bound.sums = q.epilogue ? 1 : most_pieces_of_k;
+    bound.drops_any = bound.drops_sums;
+    return bound;
 }
 
 }  // namespace
 
 template <class Real>
-MatrixOf<Real> product_of(const ProductComputation& way, const MatrixOf<Real>& a, const MatrixOf<Real>& b,
-                          const MatrixOf<Real>* c) {
-    using Owned = MatrixOf<Real>;
-    using View = BasicMatrixView<const Real>;
-    const bool reordered = way.walk != LaneOrder::ascending;
-    const std::vector<Index> k = walked(way.walk, a.cols());
-    const Owned left = reordered ? Owned(a(Eigen::all, k)) : a;
-    const Owned right = reordered ? Owned(b(k, Eigen::all)) : b;
-    if (way.reads_c && c == nullptr) throw std::invalid_argument("the way reads C");
-    if (way.reads_c && !lies_on(*c, way.model.accumulator)) throw std::invalid_argument("C is not the accumulator's");
-    Owned d(a.rows(), b.cols());
-    multiply(way, ProductProblem<Real>{left, right, way.reads_c ? View(*c) : View(), d});
-    return rounded_to(way.output, d);
+MatrixOf<Real> product_of(const ProductComputation& way, const ProductOperands<Real>& operands) {
+    MatrixOf<Real> d(operands.a.rows(), operands.b.cols());
+    const bool reads_c = way.reads_c && operands.c.has_value();
+    if (reads_c && !lies_on(*operands.c, way.model.accumulator)) {
+        throw std::invalid_argument("C is not the accumulator's");
+    }
+    const auto view_of_c = reads_c ? BasicMatrixView<const Real>(*operands.c) : BasicMatrixView<const Real>();
+    if (way.walk == LaneOrder::ascending) {
+        multiply(way, operands, ProductProblem<Real>{operands.a, operands.b, view_of_c, d});
+    } else {
+        const std::vector<Index> order = walked(way.walk, operands.a.cols());
+        const MatrixOf<Real> left = operands.a(Eigen::all, order);
+        const MatrixOf<Real> right = operands.b(order, Eigen::all);
+        multiply(way, operands, ProductProblem<Real>{left, right, view_of_c, d});
+    }
+    return d;
+}
+
+template <class Real>
+std::vector<double> exact_elements(const BasicProductQuestion<Real>& q) {
+    std::vector<double> exact(static_cast<std::size_t>(q.d.size()));
+    const LinearEpilogue epilogue = q.epilogue.value_or(LinearEpilogue{1, q.c ? 1.0 : 0.0});
+    each_element(q, [&](const ElementOperands<Real>& dot, std::size_t place) {
+        double sum = 0;
+        for (std::size_t x = 0; x < dot.a.size(); ++x) sum += dot.a[x] * dot.b[x];
+        exact[place] = epilogue.alpha * sum + (epilogue.beta == 0 ? 0 : epilogue.beta * dot.c);
+    });
+    return exact;
+}
+
+template <class Real>
+std::vector<double> bounds_of_elements(const BasicProductQuestion<Real>& q, const ProductComputation* way) {
+    AprioriBound bound;
+    if (way == nullptr) {
+        bound = bound_of_any_order(q);
+    } else {
+        ProductOrder order = way->order;
+        order.epilogue.reset();
+        bound = apriori_bound(way->model, q.a.cols(), order);
+        bound.gamma += static_cast<double>(q.a.cols()) * 0x1p-52;
+    }
+    const std::optional<FloatFormat> output = format_of_d(q);
+    const FloatFormat container = std::is_same_v<Real, double> ? formats::fp64 : formats::fp32;
+    std::vector<double> bounds(static_cast<std::size_t>(q.d.size()));
+    each_element(q, [&](const ElementOperands<Real>& dot, std::size_t place) {
+        const Magnitude m = magnitude_of(q.model, dot.a, dot.b, q.epilogue ? 0 : dot.c);
+        double absolute = bound_at(q.model, bound, m);
+        if (q.scaled) {  // elements align as their formats' normal numbers do
+            double lifted = std::abs(dot.c);
+            const double a = std::ldexp(1.0, q.model.a_format.emin()), b = std::ldexp(1.0, q.model.b_format.emin());
+            for (std::size_t x = 0; x < dot.a.size(); ++x) {
+                lifted += std::max(std::abs(dot.a[x]), a) * std::max(std::abs(dot.b[x]), b);
+            }
+            absolute = bound.gamma * (lifted + m.plain) + bound.eta;
+        }
+        double largest = m.plain + absolute;
+        if (q.epilogue) {
+            absolute = epilogue_bound(*q.epilogue, absolute, m.plain, std::abs(dot.c), container);
+            largest = std::abs(q.epilogue->alpha) * largest + std::abs(q.epilogue->beta * dot.c);
+        }
+        if (output) {
+            const double d = std::abs(static_cast<double>(q.d.data()[place]));
+            absolute += std::ldexp(std::isfinite(d) ? std::min(d * 1.01, largest) : largest, -output->precision()) +
+                        std::ldexp(1.0, output->smallest_exponent());
+        }
+        bounds[place] = absolute;
+    });
+    return bounds;
 }
 
 template <class Real>
@@ -346,13 +262,12 @@ BasicProductExplanation<Real> explain_product(const BasicProductQuestion<Real>& 
     require_shapes(question);
     BasicProductExplanation<Real> explanation;
     explanation.of = question.d.size();
-    explanation.estimated = estimate(question.a, question.b, question.c ? &*question.c : nullptr, question.d);
-    Search search(question, explanation.estimated);
-    search.attempt(usual_orders(question.a.cols()));
-    if (!search.found() && question.a.cols() > 0) search.attempt(split_orders(question.a.cols(), false));
-    explanation.tried = search.count();
-    explanation.tried_on = part_rows * part_rows;
-    explanation.candidates = classes_of(search.best(), question);
+    const ProductSearch<Real> search = search_product(question);
+    explanation.tried = search.tried;
+    explanation.tried_on = search.tried_on;
+    explanation.estimated = search.estimated;
+    explanation.candidates = classes_of(search, question);
+    explanation.verdict = verdict_of(question, explanation);
     return explanation;
 }
 
@@ -366,10 +281,10 @@ SeparatingOperands<Real> separate(const std::vector<ProductComputation>& ways, s
         SeparatingOperands<Real> operands{random_matrix<Real>(ways.front().model.a_format, kind, side, k, 2 * seed),
                                           random_matrix<Real>(ways.front().model.b_format, kind, k, side, 2 * seed + 1),
                                           {}};
-        const MatrixOf<Real> c = MatrixOf<Real>::Zero(side, side);
+        const ProductOperands<Real> without_c{operands.a, operands.b};
         std::map<std::vector<WordOf<Real>>, std::vector<std::size_t>> groups;
         for (std::size_t i = 0; i < ways.size(); ++i) {
-            groups[words_of(product_of(ways[i], operands.a, operands.b, &c))].push_back(i);
+            groups[words_of(rounded_to<Real>(ways[i].output, product_of(ways[i], without_c)))].push_back(i);
         }
         for (auto& [words, group] : groups) operands.groups.push_back(std::move(group));
         std::ranges::sort(operands.groups);
@@ -379,10 +294,11 @@ SeparatingOperands<Real> separate(const std::vector<ProductComputation>& ways, s
     return best;
 }
 
-#define ULP_EXPLAIN(Real)                                                                                       \
-    template MatrixOf<Real> product_of(const ProductComputation&, const MatrixOf<Real>&, const MatrixOf<Real>&, \
-                                       const MatrixOf<Real>*);                                                  \
-    template BasicProductExplanation<Real> explain_product(const BasicProductQuestion<Real>&);                  \
+#define ULP_EXPLAIN(Real)                                                                                          \
+    template MatrixOf<Real> product_of(const ProductComputation&, const ProductOperands<Real>&);                   \
+    template std::vector<double> exact_elements(const BasicProductQuestion<Real>&);                                \
+    template std::vector<double> bounds_of_elements(const BasicProductQuestion<Real>&, const ProductComputation*); \
+    template BasicProductExplanation<Real> explain_product(const BasicProductQuestion<Real>&);                     \
     template SeparatingOperands<Real> separate(const std::vector<ProductComputation>&, std::int64_t)
 ULP_EXPLAIN(float);
 ULP_EXPLAIN(double);

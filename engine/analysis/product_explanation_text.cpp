@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "engine/analysis/product_explanation.hpp"
 #include "softfloat/names.hpp"
@@ -27,17 +28,19 @@ std::string epilogue_text(const ProductComputation& way) {
     return way.reads_c ? "C is the first addend" : "none";
 }
 
+std::string way_text(const ProductComputation& way) {
+    std::string text = fmt::format("{}, {}", way.unit, order_text(way));
+    if (way.reads_c || way.order.epilogue) text += ", " + epilogue_text(way);
+    if (way.output != way.model.accumulator) text += fmt::format(", stored in {}", name_of(way.output));
+    if (!way.fault.empty()) text += ", but " + way.fault;
+    return text;
+}
+
 namespace {
 
 constexpr std::size_t candidates_shown = 8;
 constexpr std::size_t elements_shown = 5;
-
-std::string text_of(const ProductComputation& way) {
-    std::string text = fmt::format("{}, {}", way.unit, order_text(way));
-    if (way.reads_c || way.order.epilogue) text += ", " + epilogue_text(way);
-    if (way.output != way.model.accumulator) text += fmt::format(", stored in {}", name_of(way.output));
-    return text;
-}
+constexpr std::size_t ways_shown = 6;  // of a candidate; JSON has all
 
 /// The first elements in which two candidates differ.
 template <class Real>
@@ -52,11 +55,24 @@ std::vector<Index> differing(const BasicProductCandidate<Real>& x, const BasicPr
 nlohmann::ordered_json json_of(const ProductComputation& way) {
     return {{"unit", way.unit},
             {"order", order_text(way)},
+            {"split_k", way.order.split_k},
             {"epilogue", epilogue_text(way)},
-            {"output", name_of(way.output)}};
+            {"output", name_of(way.output)},
+            {"fault", way.fault.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(way.fault)}};
 }
 
 }  // namespace
+
+template <class Real>
+std::string verdict_text(const BasicProductExplanation<Real>& explanation) {
+    switch (explanation.verdict) {
+        case ProductVerdict::explained: return "explained";
+        case ProductVerdict::fault: return "explained as a fault: " + explanation.candidates.front().ways.front().fault;
+        case ProductVerdict::within_bound: return "within the bound but not explained";
+        case ProductVerdict::outside_bound: return "outside the bound";
+    }
+    return "";
+}
 
 template <class Real>
 std::string explanation_text(const BasicProductQuestion<Real>& q, const BasicProductExplanation<Real>& explanation) {
@@ -65,16 +81,20 @@ std::string explanation_text(const BasicProductQuestion<Real>& q, const BasicPro
     const auto& candidates = explanation.candidates;
     for (std::size_t i = 0; i < std::min(candidates.size(), candidates_shown); ++i) {
         text += fmt::format("{} of {} elements\n", candidates[i].matches, explanation.of);
-        for (const ProductComputation& way : candidates[i].ways) {
-            text += fmt::format("  {}{}\n", &way == &candidates[i].ways.front() ? "" : "or ", text_of(way));
+        for (const ProductComputation& way :
+             std::span(candidates[i].ways).first(std::min(ways_shown, candidates[i].ways.size()))) {
+            text += fmt::format("  {}{}\n", &way == &candidates[i].ways.front() ? "" : "or ", way_text(way));
             if (!way.same_units.empty()) {
                 text += fmt::format("     (the same model: {})\n", fmt::join(way.same_units, ", "));
             }
         }
+        if (candidates[i].ways.size() > ways_shown) {
+            text += fmt::format("  or {} ways more\n", candidates[i].ways.size() - ways_shown);
+        }
     }
-    if (candidates.empty() || candidates.front().matches == 0)
-        return text + "\nNone of the ways gives an element of D.\n";
-    if (candidates.size() > 1) {
+    const bool none = candidates.empty() || candidates.front().matches == 0;
+    if (none) text += "none of the ways gives an element of D\n";
+    if (!none && candidates.size() > 1) {
         text += "\nThe first two differ, for one, in\n";
         constexpr std::size_t digits = 2 * sizeof(Real);
         for (const Index at : differing(candidates[0], candidates[1])) {
@@ -84,8 +104,12 @@ std::string explanation_text(const BasicProductQuestion<Real>& q, const BasicPro
                                 bits_of(candidates[1].d.data()[at]), digits);
         }
     }
-    const bool explained = candidates.front().matches == explanation.of;
-    return text + (explained ? "\nThe first explains all of D.\n" : "\nNone of the ways explains all of D.\n");
+    text += "\n" + verdict_text(explanation);
+    if (explanation.verdict != ProductVerdict::explained) return text + "\n";
+    const std::size_t agree = explanation.agree();
+    return text + (agree == 1
+                       ? " (one way)\n"
+                       : fmt::format(" ({} ways agree; --out PREFIX writes operands that tell them apart)\n", agree));
 }
 
 template <class Real>
@@ -114,16 +138,22 @@ std::string explanation_json(const BasicProductQuestion<Real>& q, const BasicPro
         }
         list.push_back(std::move(row));
     }
-    const Json all = {{"unit", q.unit},
-                      {"m", q.d.rows()},
-                      {"n", q.d.cols()},
-                      {"k", q.a.cols()},
-                      {"tried", explanation.tried},
-                      {"candidates", std::move(list)}};
+    const Json all = {
+        {"unit", q.unit},
+        {"m", q.d.rows()},
+        {"n", q.d.cols()},
+        {"k", q.a.cols()},
+        {"tried", explanation.tried},
+        {"verdict", verdict_text(explanation)},
+        {"agree", explanation.agree()},
+        {"missing_k",
+         explanation.verdict == ProductVerdict::fault ? explanation.candidates.front().ways.front().missing : 0},
+        {"candidates", std::move(list)}};
     return all.dump(2) + "\n";
 }
 
 #define ULP_EXPLANATION_TEXT(Real)                                                                                  \
+    template std::string verdict_text(const BasicProductExplanation<Real>&);                                        \
     template std::string explanation_text(const BasicProductQuestion<Real>&, const BasicProductExplanation<Real>&); \
     template std::string explanation_json(const BasicProductQuestion<Real>&, const BasicProductExplanation<Real>&)
 ULP_EXPLANATION_TEXT(float);

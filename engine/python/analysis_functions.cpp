@@ -280,17 +280,32 @@ MatrixOf<Real> owned(const MatricesOf<Real>& matrix) {
 
 /// The command's text and JSON.
 template <class Real>
-py::tuple explain_product_of(const std::string& key, const TensorCoreModel& model, const py::array& a,
-                             const py::array& b, const py::array& d, const py::object& c, const py::object& alpha,
-                             const py::object& beta, bool round) {
+py::tuple explain_product_of(const UnitRow& row, const TensorCoreModel& model, const py::array& a, const py::array& b,
+                             const py::array& d, const py::object& c, const py::object& alpha, const py::object& beta,
+                             bool round, const py::object& a_scales, const py::object& b_scales) {
     constexpr bool in_fp64 = std::is_same_v<Real, double>;
     const auto matrix = [](const py::object& array, const FloatFormat& format, bool rounded, const char* name) {
         return owned<Real>(loaded<Real>(array, format, rounded, name));
     };
-    BasicProductQuestion<Real> question{key, model, matrix(a, model.a_format, round, "a"),
+    BasicProductQuestion<Real> question{row.key(), model, matrix(a, model.a_format, round, "a"),
                                         matrix(b, model.b_format, round, "b"), matrix(d, formats::fp32, false, "d")};
     if (!c.is_none()) question.c = matrix(c, formats::fp32, false, "c");
     question.epilogue = epilogue_of(alpha, beta, !c.is_none(), in_fp64);
+    if (const auto* scaled = row.as<BlockScaledModel>()) {
+        question.scaled = *scaled;
+        const Index blocks = (question.a.cols() + scaled->scale_block - 1) / scaled->scale_block;
+        const auto take = [&](const py::object& scales, Index rows, Index cols, const char* name) {
+            std::optional<MatrixOf<Real>> taken;
+            if (!scales.is_none()) taken = matrix(scales.cast<py::array>(), scaled->scale_format, false, name);
+            if (taken && (taken->rows() != rows || taken->cols() != cols)) {
+                throw py::value_error(
+                    fmt::format("{} are {} x {}, the blocks {} x {}", name, taken->rows(), taken->cols(), rows, cols));
+            }
+            return taken;
+        };
+        question.a_scales = take(a_scales, question.a.rows(), blocks, "the scales of a");
+        question.b_scales = take(b_scales, blocks, question.b.cols(), "the scales of b");
+    }
     SignalWatch signals;
     question.before_each_way = [&] { signals.check(); };
     const py::gil_scoped_release unlocked;
@@ -303,12 +318,18 @@ py::tuple explain_product_of(const std::string& key, const TensorCoreModel& mode
 
 py::tuple explain_whole(const std::string& unit, const py::array& a, const py::array& b, const py::array& d,
                         const py::object& c, const py::object& alpha, const py::object& beta, bool round,
-                        const py::object& policy) {
+                        const py::object& policy, const py::object& a_scales, const py::object& b_scales) {
     const std::shared_ptr<const UnitRow> row = unit_named(unit);
-    const TensorCoreModel model = floating_point_model(*row, policy);
+    const auto* scaled = row->as<BlockScaledModel>();
+    if (scaled != nullptr && !(alpha.is_none() && beta.is_none() && policy.is_none())) {
+        throw py::value_error(unit + " has no alpha, beta and policy");
+    }
+    if (scaled == nullptr && !(a_scales.is_none() && b_scales.is_none()))
+        throw py::value_error(unit + " has no scales");
+    const TensorCoreModel model = scaled != nullptr ? scaled->unscaled : floating_point_model(*row, policy);
     const auto explained =
         takes_fp64(unit, model, round, policy) ? explain_product_of<double> : explain_product_of<float>;
-    return explained(row->key(), model, a, b, d, c, alpha, beta, round);
+    return explained(*row, model, a, b, d, c, alpha, beta, round, a_scales, b_scales);
 }
 
 std::string inspect_files(InspectionRequest request) {

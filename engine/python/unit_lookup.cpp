@@ -10,6 +10,7 @@
 
 #include "engine/products/matmul.hpp"
 #include "engine/products/unit_file.hpp"
+#include "engine/python/numpy_arrays.hpp"
 #include "softfloat/matrix_units/policies.hpp"
 #include "softfloat/support/nearest_names.hpp"
 
@@ -83,12 +84,18 @@ TensorCoreModel floating_point_model(const UnitRow& row, const py::object& polic
 ProductOrder order_of(const py::object& order) {
     if (order.is_none()) return {};
     const auto fields = order.cast<py::tuple>();
+    const auto format = [&](std::size_t i) -> std::optional<FloatFormat> {
+        if (fields[i].is_none()) return std::nullopt;
+        return format_of(fields[i]);
+    };
     return {.split_k = fields[0].cast<int>(),
             .piece_k = fields[1].cast<std::int64_t>(),
             .slice_k = fields[2].cast<std::int64_t>(),
             .tile_k = fields[3].cast<std::int64_t>(),
-            .narrow_sums = fields[4].cast<bool>(),
-            .promote_every = fields[5].cast<std::int64_t>()};
+            .sum_format = format(4),
+            .promote_every = fields[5].cast<std::int64_t>(),
+            .total_format = format(6),
+            .reduction = sum_order_by_name(fields[7].cast<std::string>())};
 }
 
 std::optional<LinearEpilogue> epilogue_of(const py::object& alpha, const py::object& beta, bool has_c, bool in_fp64) {

@@ -22,7 +22,8 @@ std::string architecture_of_gpu(const std::string& name);
 /// The row's floating-point model, with another policy set where one is named. Throws ValueError for other units.
 TensorCoreModel floating_point_model(const UnitRow& row, const pybind11::object& policy);
 
-/// What ulplab.Order holds: (split_k, piece_k, slice_k, tile_k, narrow_sums, promote_every), or None.
+/// What ulplab.Order holds: (split_k, piece_k, slice_k, tile_k, sum_format, promote, total_format,
+/// reduction), or None.
 ProductOrder order_of(const pybind11::object& order);
 
 /// alpha and beta, each None where it is not given. Throws ValueError for factors that are not finite in the format of

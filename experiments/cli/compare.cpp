@@ -4,17 +4,21 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <sstream>
 
+#include "engine/analysis/product_difference.hpp"
 #include "engine/analysis/token_mismatch.hpp"
 #include "engine/training/trace.hpp"
 #include "experiments/cli/command.hpp"
 #include "experiments/cli/dump_comparison.hpp"
+#include "experiments/cli/explain_whole_product.hpp"
 #include "experiments/cli/training_difference.hpp"
 #include "softfloat/errors.hpp"
 
@@ -24,6 +28,9 @@ namespace {
 struct CompareOptions : NetOptions {
     std::string a, b, page;
     bool json = false;
+    ExplainOptions product;  // of which A and B are two results
+    std::string against;     // the second result's unit
+    std::optional<Tolerance> tolerance;
 };
 
 constexpr const char* unit_option = "--unit";
@@ -151,6 +158,43 @@ ExitCode compare_tokens(const CompareOptions& options) {
     return found.equal ? ExitCode::good : ExitCode::bits_differ;
 }
 
+/// Two results of one product.
+ExitCode compare_products(const CompareOptions& options) {
+    if (options.product.unit.empty() || options.product.a_file.empty() || options.product.b_file.empty()) {
+        throw UsageError("two products are compared with their operands and unit: --a A.npy --b B.npy --unit KEY");
+    }
+    const auto question = [&](const std::string& result, const std::string& unit) {
+        ExplainOptions own = options.product;
+        own.d_file = result;
+        const UnitRow row = unit_named(unit);
+        if (row.output == "fp64") throw UsageError(unit + ": products of fp64 units are explained one by one");
+        return product_question(own, row);
+    };
+    const std::string& unit = options.product.unit;
+    const ProductDifference difference =
+        difference_of(question(options.a, unit), question(options.b, options.against.empty() ? unit : options.against),
+                      options.tolerance);
+    fmt::print("{}", options.json ? difference_json(difference) : difference_text(difference));
+    return difference.explained ? ExitCode::good : ExitCode::bits_differ;
+}
+
+/// "rtol=1e-3,atol=1e-5"
+Tolerance tolerance_of(const std::string& text) {
+    Tolerance tolerance;
+    std::istringstream parts(text);
+    for (std::string part; std::getline(parts, part, ',');) {
+        const std::string word = part.substr(0, part.find('='));
+        char* end = nullptr;
+        const char* number = part.c_str() + std::min(part.size(), word.size() + 1);
+        const double value = std::strtod(number, &end);
+        if ((word != "rtol" && word != "atol") || end == number || *end != 0 || !(value >= 0)) {
+            throw UsageError("--limit takes rtol=N, atol=N or both with a comma, N 0 or more, not '" + part + "'");
+        }
+        (word == "rtol" ? tolerance.rtol : tolerance.atol) = value;
+    }
+    return tolerance;
+}
+
 enum class Compared { traces, tensors, units, tokens };
 
 Compared kind_of(const std::string& name) {
@@ -165,6 +209,11 @@ Compared kind_of(const std::string& name) {
 }
 
 ExitCode compare(const CompareOptions& options) {
+    const ExplainOptions& product = options.product;
+    if (!product.unit.empty() || !product.a_file.empty() || !product.b_file.empty()) return compare_products(options);
+    if (!options.against.empty() || options.tolerance || !product.c_file.empty()) {
+        throw UsageError("--against, --c and --limit are for two products: give --a, --b and --unit, too");
+    }
     const Compared kind = kind_of(options.a);
     if (kind != kind_of(options.b)) {
         const auto of = [](const std::string& name) {
@@ -195,6 +244,15 @@ Action declare_compare(OptionParser& app) {
     app.add_option("B", options->b, "another of the same kind").required();
     app.add_flag("--json", options->json, "print JSON");
     app.add_option("--page", options->page, "tensors: file for one HTML page of how they come apart over the steps");
+    app.add_option("--unit", options->product.unit, "two results of one product: the unit that made the first");
+    app.add_option("--against", options->against, "the unit that made the second; default: the same");
+    app.add_option("--a", options->product.a_file, "the product's A as .npy");
+    app.add_option("--b", options->product.b_file, "its B as .npy");
+    app.add_option("--c", options->product.c_file, "its C as .npy");
+    app.add_parsed(
+           "--limit", [options](const std::string& text) { options->tolerance = tolerance_of(text); },
+           "a test's tolerance, |D1 - D2| <= atol + rtol |D2|, which is compared with the bound")
+        .type_name("rtol=N,atol=N");
     declare_net(app, *options);
     declare_arithmetic(app, *options);
     app.footer(
@@ -206,8 +264,11 @@ Action declare_compare(OptionParser& app) {
         "element too. Two units: trains on both in step "
         "with the options above and names the first step, product and "
         "element that differ, with its operands. Two files of tokens and their log-probabilities, of a sampler and a "
-        "trainer: "
-        "ratios, KL divergence, growth along the sequence, and which causes would make such a gap. Exit "
+        "trainer: ratios, KL divergence, growth along the sequence, and which causes would make such a gap. Two "
+        "results "
+        "of one product (--a, --b, --unit): says whether orders and units explain both, and what share of both bounds "
+        "the "
+        "difference is; exit code 0 where they do. Else exit "
         "code 4 on a difference.\n\n" +
         recipe_lines());
     return [options] { return compare(*options); };

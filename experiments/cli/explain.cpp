@@ -216,6 +216,7 @@ nlohmann::ordered_json json_of(const UnitRow& row, const DotReport& report) {
     nlohmann::ordered_json json{{"unit", row.key()}, {"steps", nlohmann::ordered_json::array()}};
     std::istringstream steps(report.steps);
     for (std::string line; std::getline(steps, line);) json["steps"].push_back(line);
+    json["value"] = report.text_of(report.candidates.front().result).second;
     if (!report.exact.empty()) json["exact"] = report.exact;
     if (report.given) json["given"] = number(*report.given);
     json["candidates"] = nlohmann::ordered_json::array();
@@ -330,8 +331,7 @@ ExitCode explain(const ExplainOptions& options) {
         if (!options.separate.empty()) {
             for (const char* name : {"_a.npy", "_b.npy"}) require_writable(options.separate + name);
         }
-        explain_all_of_d(options, row);
-        return ExitCode::good;
+        return explain_all_of_d(options, row) ? ExitCode::good : ExitCode::bits_differ;
     }
     if (!options.separate.empty() || options.alpha || options.beta) {
         throw UsageError("--out, --alpha and --beta are for a whole D: give the files --a, --b and --d without --at");
@@ -383,9 +383,11 @@ Action declare(OptionParser& app) {
                    "values of a, with commas: decimal, hexadecimal float, or a storage word like #3C00; or A as .npy")
         .delimiter(',');
     app.add_option("--b", options->b, "values of b, as many as of a; or B as .npy").delimiter(',');
-    app.add_option("--a-scales", options->a_scales, "scales of a, with commas, for block-scaled models; default 1")
+    app.add_option("--a-scales", options->a_scales,
+                   "scales of a, with commas, or for all of D a file, for block-scaled models; default 1")
         .delimiter(',');
-    app.add_option("--b-scales", options->b_scales, "scales of b, with commas, for block-scaled models; default 1")
+    app.add_option("--b-scales", options->b_scales,
+                   "scales of b, with commas, or for all of D a file, for block-scaled models; default 1")
         .delimiter(',');
     app.add_option("--c", options->c, "value of c, to which the products are added; or C as .npy")
         .capture_default_str();
@@ -394,7 +396,8 @@ Action declare(OptionParser& app) {
            "--at", [options](const std::string& text) { take_place(*options, text); },
            "of files: the element of D; without it all of D is explained")
         .type_name("ROW,COLUMN");
-    app.add_option("--alpha", options->alpha, "for all of D: factor of the products' sum; default: estimated");
+    app.add_option("--alpha", options->alpha,
+                   "for all of D: factor of the products' sum; default: estimated where C is given, else 1");
     app.add_option("--beta", options->beta, "for all of D: factor of C; default: estimated");
     app.add_flag("--json", options->json, "prints JSON");
     app.add_option("--out", options->separate,

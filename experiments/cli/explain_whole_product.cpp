@@ -1,7 +1,7 @@
 // `ulplab explain` of a whole product in files.
 #include "experiments/cli/explain_whole_product.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <cmath>
 #include <optional>
@@ -28,13 +28,15 @@ std::vector<Real> values_of(const MatrixOf<Real>& matrix) {
 
 template <class Real, class Load>
 BasicProductQuestion<Real> question_of(const ExplainOptions& options, const UnitRow& row, const Load& load) {
-    const TensorCoreModel& model = *row.as<TensorCoreModel>();
+    const auto* scaled = row.as<BlockScaledModel>();
+    const TensorCoreModel& model = scaled != nullptr ? scaled->unscaled : *row.as<TensorCoreModel>();
     const auto rounding = options.rounding.rounding();
     const FloatFormat container = std::is_same_v<Real, double> ? formats::fp64 : formats::fp32;
     BasicProductQuestion<Real> question{row.key(), model, owned(load(options.a_file, model.a_format, rounding)),
                                         owned(load(options.b_file, model.b_format, rounding)),
                                         owned(load(options.d_file, container, std::nullopt))};
-    question.model = with_policy(row, model, options.policy);
+    if (scaled != nullptr) question.scaled = *scaled;
+    if (scaled == nullptr) question.model = with_policy(row, model, options.policy);
     if (!options.c_file.empty()) question.c = owned(load(options.c_file, container, std::nullopt));
     if (options.alpha || options.beta) {
         question.epilogue = LinearEpilogue{options.alpha.value_or(1), options.beta.value_or(0)};
@@ -57,6 +59,10 @@ void save(const std::string& path, const FloatFormat&, const MatrixOf<double>& m
 template <class Real>
 void write_separating_operands(const ExplainOptions& options, const BasicProductQuestion<Real>& question,
                                const BasicProductExplanation<Real>& explanation) {
+    if (question.scaled || explanation.verdict != ProductVerdict::explained) {
+        fmt::print(stderr, "ulplab: no operands were written: --out is for ways that explain D without block scales\n");
+        return;
+    }
     const std::vector<ProductComputation>& ways = explanation.candidates.front().ways;
     if (ways.size() < 2) {
         fmt::print(stderr, "ulplab: one way alone explains D best; there is nothing to tell apart\n");
@@ -76,30 +82,55 @@ void write_separating_operands(const ExplainOptions& options, const BasicProduct
                ways.size());
 }
 
+/// The file of scales, if there is one: "s.npy". Its shape is checked against the blocks'.
+std::optional<MatrixOf<float>> scales_in(const std::vector<std::string>& given, const BlockScaledModel& model,
+                                         Index rows, Index cols) {
+    if (given.empty()) return std::nullopt;
+    const std::string path = fmt::format("{}", fmt::join(given, ","));
+    if (!is_matrix_file(path)) throw UsageError("of a whole product the scales are a file, FILE.npy, not " + path);
+    const LoadedMatrix<float> scales = load_scales(path, model.scale_format);
+    if (scales.rows == rows && scales.cols == cols) return owned(scales);
+    throw DataError(
+        fmt::format("{}: the scales are {} x {}, the blocks {} x {}", path, scales.rows, scales.cols, rows, cols));
+}
+
 template <class Real>
-void explain_all_of_d(const ExplainOptions& options, const BasicProductQuestion<Real>& question) {
+bool explain_all_of_d(const ExplainOptions& options, const BasicProductQuestion<Real>& question) {
     const BasicProductExplanation<Real> explanation = explain_product(question);
     fmt::print("{}", options.json ? explanation_json(question, explanation) : explanation_text(question, explanation));
     if (!options.separate.empty()) write_separating_operands(options, question, explanation);
+    return explanation.verdict == ProductVerdict::explained;
 }
 
 }  // namespace
 
-void explain_all_of_d(const ExplainOptions& options, const UnitRow& row) {
-    const auto* model = row.as<TensorCoreModel>();
-    if (model == nullptr) {
-        throw UsageError(row.key() +
-                         ": all of D is explained for floating-point units without block scales; give --at "
-                         "ROW,COLUMN for one element");
+ProductQuestion product_question(const ExplainOptions& options, const UnitRow& row) {
+    const auto* scaled = row.as<BlockScaledModel>();
+    if (scaled == nullptr && row.as<TensorCoreModel>() == nullptr) {
+        throw UsageError(row.key() + ": all of D is explained for floating-point units; integer units have one way");
+    }
+    if (scaled != nullptr && (options.alpha || options.beta || !options.policy.empty())) {
+        throw UsageError(row.key() + " has no --alpha, --beta and --policy");
     }
     const auto load_floats = [](const std::string& path, const auto&... how) { return load_matrix(path, how...); };
-    if (model->accumulator != formats::fp64)
-        return explain_all_of_d(options, question_of<float>(options, row, load_floats));
+    ProductQuestion question = question_of<float>(options, row, load_floats);
+    if (scaled == nullptr) return question;
+    const Index blocks = (question.a.cols() + scaled->scale_block - 1) / scaled->scale_block;
+    question.a_scales = scales_in(options.a_scales, *scaled, question.a.rows(), blocks);
+    question.b_scales = scales_in(options.b_scales, *scaled, blocks, question.b.cols());
+    return question;
+}
+
+bool explain_all_of_d(const ExplainOptions& options, const UnitRow& row) {
+    const auto* model = row.as<TensorCoreModel>();
+    if (model == nullptr || model->accumulator != formats::fp64) {
+        return explain_all_of_d(options, product_question(options, row));
+    }
     if (options.rounding.given() || !options.policy.empty()) {
         throw UsageError(row.key() + " takes fp64 operands as they are, without --rounding and --policy");
     }
     const auto load = [](const std::string& path, const auto&...) { return load_fp64_matrix(path); };
-    explain_all_of_d(options, question_of<double>(options, row, load));
+    return explain_all_of_d(options, question_of<double>(options, row, load));
 }
 
 }  // namespace ulp

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/analysis/product_explanation.hpp"
 #include "experiments/cli/product_options.hpp"
 #include "softfloat/matrix_units/units.hpp"
 
@@ -13,7 +14,7 @@ namespace ulp {
 
 struct ExplainOptions {
     std::string unit, policy;
-    std::vector<std::string> a, b, a_scales, b_scales;
+    std::vector<std::string> a, b, a_scales, b_scales;  // of a whole product the scales are files
     std::string c = "0", d;
     std::string a_file, b_file, c_file, d_file;  // those of --a, --b, --c and --d that are files
     std::optional<std::int64_t> row, column;
@@ -28,8 +29,12 @@ struct ExplainOptions {
     }
 };
 
-/// Prints which unit, order, epilogue and output format gave D, and writes the operands that --out asks for. Throws
-/// UsageError for units and options that this is not for, DataError for files that do not fit.
-void explain_all_of_d(const ExplainOptions& options, const UnitRow& row);
+/// Prints which unit, order, epilogue and output format gave D, and writes the operands that --out asks for. Whether
+/// the operands as they are explain all of D. Throws UsageError for units and options that this is not for, DataError
+/// for files that do not fit.
+bool explain_all_of_d(const ExplainOptions& options, const UnitRow& row);
+
+/// The question of a product in files, with fp32 containers: for units without fp64 operands.
+ProductQuestion product_question(const ExplainOptions& options, const UnitRow& row);
 
 }  // namespace ulp

@@ -75,13 +75,15 @@ Columns columns_of(const UnitRow& row) {
     return std::visit([](const auto& model) { return columns_of(model); }, row.model);
 }
 
-/// A letter for each aspect: L verified live, R recorded, p published, - where the unit has no such aspect.
+/// A letter for each aspect: L verified live, R recorded, P published twice, p published, - where the unit has no such
+/// aspect.
 std::string aspect_letters(const UnitRow& row) {
     std::string letters(all_aspects.size(), '-');
     for (const AspectEvidence& each : row.aspects) {
-        const char letter = each.evidence == Evidence::verified_live ? 'L'
-                            : each.evidence == Evidence::recorded    ? 'R'
-                                                                     : 'p';
+        const char letter = each.evidence == Evidence::verified_live     ? 'L'
+                            : each.evidence == Evidence::recorded        ? 'R'
+                            : each.evidence == Evidence::published_twice ? 'P'
+                                                                         : 'p';
         letters[static_cast<std::size_t>(each.aspect)] = letter;
     }
     return letters;
@@ -128,7 +130,7 @@ void print_console(const std::vector<const UnitRow*>& rows) {
     }
     fmt::print(
         "\naspects: ordinary values, zeros, exponent floor, subnormals, infinities and overflow, NaN;\n"
-        "L verified live, R recorded, p published, - not an aspect of this unit\n");
+        "L verified live, R recorded, P published twice, p published, - not an aspect of this unit\n");
 }
 
 /// The rows of the GPU, generation or architecture. Throws UsageError that names the nearest.

@@ -56,6 +56,9 @@ constexpr std::array table{
     OldName{"", "--d-file", "--d FILE.npy"},
     OldName{"inspect", "--against", "ulplab compare A B"},
     OldName{"explain", "--separate", "--out"},
+    OldName{"compare", "--unit2", "--against"},
+    OldName{"compare", "--rtol", "--limit rtol=N"},
+    OldName{"compare", "--atol", "--limit atol=N"},
     OldName{"explain", "--result", "--d"},
     OldName{"explain", "--row", "--at ROW,COLUMN"},
     OldName{"explain", "--column", "--at ROW,COLUMN"},
@@ -72,7 +75,7 @@ constexpr std::array table{
     OldName{"", "--slice-k", "--order slice=N"},
     OldName{"", "--tile-k", "--order tile=N"},
     OldName{"", "--promote", "--order promote=N"},
-    OldName{"", "--narrow-sums", "--order narrow"},
+    OldName{"", "--narrow-sums", "--order sum=FORMAT"},
     // Nets.
     OldName{"train", "--save-weights", "--out"},
     OldName{"search format", "--recipes", "--recipe"},

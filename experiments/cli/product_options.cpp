@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -10,6 +11,7 @@
 #include <limits>
 #include <sstream>
 #include <string_view>
+#include <tuple>
 
 #include "engine/files/npy.hpp"
 #include "engine/products/on_grid.hpp"
@@ -31,7 +33,9 @@ constexpr std::string_view words_of_order =
     "pieces of k, the last one shorter; instead of split), slice=N (number of k after which the next piece has its "
     "turn; else the pieces are stretches of k), tile=N (length of a kernel's tiles of k: a piece begins with its "
     "remainder, filled up with zeros), promote=N (number of k after which the running sum is added to an fp32 "
-    "accumulator, again and again), narrow (the pieces' sums are added in the accumulator's format)";
+    "accumulator, again and again), sum=FORMAT (the pieces' sums are rounded to it, and so is their total at each "
+    "step), total=FORMAT (of that total, where it is another), reduce=WORD (the pieces' sums are added ascending, "
+    "descending or pairwise)";
 
 std::int64_t number_of(const std::string& word, const std::string& text) {
     std::int64_t value = 0;
@@ -54,24 +58,26 @@ void OrderOptions::take(const std::string& text) {
     for (std::string part; std::getline(parts, part, ',');) {
         const std::size_t equals = part.find('=');
         const std::string word = part.substr(0, equals);
-        if (part == "narrow") {
-            narrow_sums = true;
-            continue;
-        }
-        const bool known = word == "split" || word == "piece" || word == "slice" || word == "tile" || word == "promote";
-        if (!known || equals == std::string::npos) {
+        if (part == "narrow") throw UsageError("--order narrow is now: sum=FORMAT, the accumulator's format");
+        constexpr std::array words = {"split", "piece", "slice", "tile", "promote", "sum", "total", "reduce"};
+        if (std::ranges::find(words, word) == words.end() || equals == std::string::npos) {
             throw UsageError(fmt::format("--order has no '{}'; it takes, with commas, {}", part, words_of_order));
         }
-        const std::int64_t value = number_of(word, part.substr(equals + 1));
-        if (word == "split") split_k = static_cast<int>(value);
-        if (word == "piece") piece_k = value;
-        if (word == "slice") slice_k = value;
-        if (word == "tile") tile_k = value;
-        if (word == "promote") promote = value;
+        const std::string value = part.substr(equals + 1);
+        if (word == "split") given.split_k = static_cast<int>(number_of(word, value));
+        if (word == "piece") given.piece_k = number_of(word, value);
+        if (word == "slice") given.slice_k = number_of(word, value);
+        if (word == "tile") given.tile_k = number_of(word, value);
+        if (word == "promote") given.promote_every = number_of(word, value);
+        if (word == "sum") given.sum_format = format_by_name(value);
+        if (word == "total") given.total_format = format_by_name(value);
+        if (word == "reduce") given.reduction = sum_order_by_name(value);
     }
 }
 
 ProductOrder OrderOptions::order() const {
+    const auto& [split_k, piece_k, slice_k, tile_k] =
+        std::tuple(given.split_k, given.piece_k, given.slice_k, given.tile_k);
     for (const auto& [name, value] : {std::pair{"piece", piece_k}, {"slice", slice_k}, {"tile", tile_k}}) {
         if (value < 0) throw UsageError(fmt::format("--order {}={}: give 1 or more, or 0 for none", name, value));
     }
@@ -81,22 +87,14 @@ ProductOrder OrderOptions::order() const {
     }
     if (slice_k > 0 && split_k == 1)
         throw UsageError("--order slice gives turns to the pieces of split; give that, too: split=2,slice=32");
-    if (narrow_sums && split_k == 1 && piece_k == 0) {
-        throw UsageError("--order narrow says how pieces are added; give split or piece, too: split=2,narrow");
-    }
-    return {.split_k = split_k,
-            .piece_k = piece_k,
-            .slice_k = slice_k,
-            .tile_k = tile_k,
-            .narrow_sums = narrow_sums,
-            .promote_every = promote};
+    return given;
 }
 
 void OrderOptions::require_pieces(std::int64_t k, int instruction_k) const {
     const std::int64_t most = std::max<std::int64_t>((k + instruction_k - 1) / instruction_k, 1);
-    if (split_k >= 1 && split_k <= most) return;
+    if (given.split_k >= 1 && given.split_k <= most) return;
     throw UsageError(fmt::format("--order split={}: k = {} has {} instructions of {}, so choose 1 to {} pieces",
-                                 split_k, k, most, instruction_k, most));
+                                 given.split_k, k, most, instruction_k, most));
 }
 
 void Transpositions::declare(OptionParser& app) {

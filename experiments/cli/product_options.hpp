@@ -75,9 +75,7 @@ void save_matrix(const std::filesystem::path& path, const FloatFormat& format, s
 
 /// --order: in which order a product is added (softfloat/matrix_units/product.hpp).
 struct OrderOptions {
-    int split_k = 1;
-    std::int64_t piece_k = 0, slice_k = 0, tile_k = 0, promote = 0;
-    bool narrow_sums = false;
+    ProductOrder given{};
 
     void declare(OptionParser& app);
     /// Takes "split=4,slice=32". Throws UsageError that lists the words.

@@ -284,7 +284,7 @@ StudyResult study(const LibraryCall& call, const StudyCase& study_case, int arch
         for (const Candidate& candidate : all) {
             const bool done = best == few_random.elements() + few_probes.elements();
             if (done || (narrow && candidate.model.accumulator == formats::fp32)) continue;
-            try_orders(candidate, split_orders(k, narrow));
+            try_orders(candidate, split_orders(k, narrow ? std::optional(candidate.model.accumulator) : std::nullopt));
         }
     }
     if (best_candidate == nullptr) {

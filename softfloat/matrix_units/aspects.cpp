@@ -37,6 +37,7 @@ std::string_view name_of(Evidence evidence) {
         case Evidence::verified_live: return "verified live";
         case Evidence::published: return "published";
         case Evidence::described: return "described in a file";
+        case Evidence::published_twice: return "published twice";
     }
     return "";
 }

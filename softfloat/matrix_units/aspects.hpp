@@ -13,10 +13,11 @@ namespace ulp {
 
 /// What stands behind a statement about a unit.
 enum class Evidence : std::uint8_t {
-    recorded,       // recordings of the GPU agree with it, bit for bit
-    verified_live,  // compared with the unit itself, in bulk runs too, on a machine that has it
-    published,      // stated by a published model or paper, not checked here
-    described       // stated by a file, not checked here
+    recorded,        // recordings of the GPU agree with it, bit for bit
+    verified_live,   // compared with the unit itself, in bulk runs too, on a machine that has it
+    published,       // stated by a published model or paper, not checked here
+    described,       // stated by a file, not checked here
+    published_twice  // stated by two published models, not checked here
 };
 std::string_view name_of(Evidence evidence);
 

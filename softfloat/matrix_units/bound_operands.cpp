@@ -219,7 +219,8 @@ double bound_at(const TensorCoreModel& model, const AprioriBound& bound, const M
     const double top = model.rounding == Rounding::toward_zero ? range : range * (1 - kept);
     const double absolute = bound.gamma * lifted + bound.eta + (bound.drops_any ? m.plain : m.unseen);
     const bool numbers = std::isfinite(m.plain);  // an infinity beside a zero is not in `lifted`
-    const bool fits = lifted + absolute < top && m.largest_product <= largest_rounded_product(model);
+    const bool sums_fit = bound.largest_sum == 0 || lifted + absolute <= bound.largest_sum;
+    const bool fits = sums_fit && lifted + absolute < top && m.largest_product <= largest_rounded_product(model);
     return numbers && fits ? absolute : infinity;
 }
 

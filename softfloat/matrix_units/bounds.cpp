@@ -204,18 +204,6 @@ AprioriBound chain(const TensorCoreModel& model, std::int64_t count) {
     throw std::logic_error("a summation without a bound");
 }
 
-void check(const TensorCoreModel& model, std::int64_t k, const ProductOrder& order) {
-    if (k < 0) throw std::invalid_argument("k is " + std::to_string(k) + "; give 0 or more");
-    if (order.split_k < 1) throw std::invalid_argument("split-k needs 1 piece or more");
-    if (order.promote_every < 0 || order.promote_every % model.instruction_k != 0) {
-        throw std::invalid_argument("sums are promoted between instructions; choose a multiple of " +
-                                    std::to_string(model.instruction_k));
-    }
-    if (model.accumulator == formats::fp64 && order.promote_every > 0) {
-        throw std::invalid_argument("sums in an fp64 accumulator are not promoted: there is no wider one");
-    }
-}
-
 /// A stretch of k in one accumulator, promoted at intervals where the order says so.
 AprioriBound piece(const TensorCoreModel& model, std::int64_t k, const ProductOrder& order) {
     if (order.promote_every == 0) {
@@ -232,6 +220,34 @@ AprioriBound piece(const TensorCoreModel& model, std::int64_t k, const ProductOr
     return bound;
 }
 
+/// `count` pieces of k rounded and added, each bounded by `bound`.
+void add_pieces(const TensorCoreModel& model, const ProductOrder& order, double count, AprioriBound& bound) {
+    const FloatFormat widest = model.accumulator == formats::fp64 ? formats::fp64 : formats::fp32;
+    const FloatFormat sum = order.sum_format.value_or(widest);
+    const FloatFormat total = order.total_format.value_or(sum);
+    const auto loss = [&](const FloatFormat& f) { return f == widest ? 0 : power_of_two(-f.precision()); };
+    // Numbers of a format of less than half the precision are added and rounded to it as if once.
+    const bool once = sum == total && 2 * sum.precision() + 2 <= widest.precision();
+    const double u = once ? 0 : power_of_two(-widest.precision());
+    const bool on_format = sum == model.accumulator && order.promote_every == 0;
+    const double v = on_format ? 0 : loss(sum);
+    const double w = loss(total);
+    const double first = v + (1 + v) * (total == sum ? 0 : w);  // a piece before the first addition
+    const double growth = (1 + first) * (1 + compound(u + w + u * w, count - 1)) - 1;
+    double tiny = 0;
+    for (const FloatFormat& f : {widest, sum, total}) {
+        tiny = std::max(tiny, power_of_two(f.smallest_exponent()));
+        if (f == widest) continue;
+        const double most = std::ldexp(2 - std::ldexp(1.0, -f.fraction_bits), f.emax());
+        const double largest =
+            f.specials == Specials::all_ones_nan ? most - std::ldexp(1.0, f.emax() - f.fraction_bits) : most;
+        bound.largest_sum = bound.largest_sum > 0 ? std::min(bound.largest_sum, largest) : largest;
+    }
+    const double roundings = (count - 1) * (w > 0 && !once ? 2 : 1) + (first > 0 ? 2 * count : 0);
+    bound.shares.pieces += growth * (1 + sum_of(bound.shares));
+    bound.eta = (count * bound.eta + roundings * tiny) * (1 + growth) * (1 + power_of_two(-10));
+}
+
 }  // namespace
 
 std::int64_t groups_of(const TensorCoreModel& model, std::int64_t k) {
@@ -240,7 +256,8 @@ std::int64_t groups_of(const TensorCoreModel& model, std::int64_t k) {
 }
 
 AprioriBound apriori_bound(const TensorCoreModel& model, std::int64_t k, const ProductOrder& order) {
-    check(model, k, order);
+    if (k < 0) throw std::invalid_argument("k is " + std::to_string(k) + "; give 0 or more");
+    require_fitting(model, order);
     const std::int64_t instructions = (k + model.instruction_k - 1) / model.instruction_k;
     const std::int64_t equal = (instructions + order.split_k - 1) / order.split_k * model.instruction_k;
     std::int64_t longest = std::min(k, order.piece_k > 0 ? order.piece_k : equal);
@@ -252,12 +269,12 @@ AprioriBound apriori_bound(const TensorCoreModel& model, std::int64_t k, const P
                                                               : static_cast<std::int64_t>(order.split_k));
     AprioriBound bound = piece(model, longest, order);
     bound.sums *= static_cast<std::int64_t>(pieces);
-    if (pieces > 1) {
-        const bool own_format = order.narrow_sums || model.accumulator == formats::fp64;
-        const double u = own_format ? unit_roundoff(model) : power_of_two(-24);
-        const double tiny = own_format ? least(model) : power_of_two(-149);
-        bound.shares.pieces += compound(u, pieces - 1) * (1 + sum_of(bound.shares));
-        bound.eta = (pieces * bound.eta + (pieces - 1) * tiny) * (1 + compound(u, pieces));
+    if (pieces > 1) add_pieces(model, order, pieces, bound);
+    const FloatFormat total = order.total_format.value_or(order.sum_format.value_or(formats::fp32));
+    const bool narrower = model.accumulator.precision() < total.precision();
+    if (narrower && (pieces > 1 || order.promote_every > 0)) {  // D is rounded from the total
+        bound.shares.pieces += unit_roundoff(model) * (1 + sum_of(bound.shares));
+        bound.eta += least(model);
     }
     ProductOrder of_k = order;
     of_k.epilogue.reset();

@@ -33,11 +33,15 @@ struct AprioriBound {
     std::int64_t sums = 1;    // that start at zero: pieces of k and promoted stretches
     bool drops_sums = false;  // the unit may leave out c and all products before its last instruction's
     bool drops_any = false;   // in an order other than ascending k it may leave out any of them
+    double largest_sum = 0;   // > 0: partial sums beyond it may leave their format
     BoundShares shares{};
 };
 
-/// The bound for sums of k products in the order, without its epilogue. All values are rounded up. Throws
-/// std::invalid_argument for k below 0 and orders that do not fit the model.
+/// The bound for sums of k products in the order, without its epilogue. Of n pieces each has the bound of the longest
+/// and is rounded to its format, relative error v; each of the n - 1 additions is rounded, to nearest, u, and its total
+/// to its format, w: the whole error is at most ((1 + gamma)(1 + v)((1 + u)(1 + w))^n - 1) S, since no magnitude grows
+/// by more in any order of the additions, and each rounding adds at most its format's least subnormal. All values are
+/// rounded up. Throws std::invalid_argument for k below 0 and orders that do not fit the model.
 AprioriBound apriori_bound(const TensorCoreModel& model, std::int64_t k, const ProductOrder& order = {});
 
 /// |D - s| where D = alpha * sum + beta * c: from the bound of the sum's error, the sum of its products' magnitudes and

@@ -13,7 +13,7 @@ namespace ulp {
 enum class FloorRule : std::uint8_t {
     none,
     by_fraction_bits,  // F - 18, but none where F is 23 and the accumulator fp32
-    seven              // whatever F is
+    of_generation      // F - 18 of the 16-bit products: where F is none of 23 to 25, as on the H100, 7
 };
 
 /// A named set of policies; the rule gives their exponent floor.
@@ -26,8 +26,9 @@ struct PolicySet {
 };
 
 /// A: Khattak and Mikaitis (arXiv 2512.07004, MATLAB-tensor-core). B: Xie et al. (arXiv 2511.10909, MMA-Sim). C to E:
-/// what else the hardware could do. H: what an H100 does (tests/recordings), a mixture of A and B. Rows of
-/// sm_90 use policy set H; rows of GPUs not yet tested use B.
+/// what else the hardware could do. H: what an H100 does (tests/recordings), a mixture of A and B, and what both
+/// sources state of all of NVIDIA's generations since August 2026. Rows of NVIDIA's units without block scales use it,
+/// those with block scales B.
 inline constexpr std::array policy_sets{
     PolicySet{"A",
               "leading_bit",
@@ -57,10 +58,10 @@ inline constexpr std::array policy_sets{
                UnderflowSign::positive, no_exponent_floor}},
     PolicySet{"H",
               "measured_h100",
-              "zeros ignored, an exponent floor 7 below emin, a subnormal c at emin, underflow positive",
+              "zeros ignored, an exponent floor F - 18 below emin (H100: 7), a subnormal c at emin, underflow positive",
               {ZeroProduct::ignored, ZeroAddend::ignored, SubnormalAddend::at_emin, UnderflowSign::positive,
                no_exponent_floor},
-              FloorRule::seven},
+              FloorRule::of_generation},
 };
 
 /// The set of that name. Throws std::invalid_argument that lists the names.
@@ -78,8 +79,9 @@ constexpr TensorCoreModel with_policies(TensorCoreModel model, const PolicySet& 
     const int emin = model.accumulator.emin();
     if (set.floor == FloorRule::by_fraction_bits && !volta) {
         model.policies.exponent_floor = emin - (model.fraction_bits - 18);
-    } else if (set.floor == FloorRule::seven) {
-        model.policies.exponent_floor = emin - 7;
+    } else if (set.floor == FloorRule::of_generation) {
+        const bool of_16_bits = model.fraction_bits >= 23 && model.fraction_bits <= 25;
+        model.policies.exponent_floor = emin - (of_16_bits ? model.fraction_bits - 18 : 7);
     }
     return model;
 }

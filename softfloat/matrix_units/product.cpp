@@ -1,19 +1,23 @@
 #include "softfloat/matrix_units/product.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <set>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "softfloat/matrix_units/chain_dot.hpp"
+#include "softfloat/names.hpp"
+#include "softfloat/round.hpp"
 
 namespace ulp {
 
 namespace {
+
+constexpr std::array<std::string_view, 3> reduction_names = {"ascending", "descending", "pairwise"};
 
 /// The format of epilogues and of the pieces' sums, whose values an array holds.
 template <class Real>
@@ -90,16 +94,64 @@ void add_to(Sums<Real>& total, const Sums<Real>& sums) {
     for (std::size_t i = 0; i < total.size(); ++i) total[i] = add_to_nearest(total[i], sums[i]);
 }
 
-/// Two pieces' sums, in the array's format or in the accumulator's.
+/// To nearest even; NaNs stay NaNs of their sign where the format has them.
 template <class Real>
-void add_piece(const TensorCoreModel& model, const ProductOrder& order, Sums<Real>& total, const Sums<Real>& sums) {
-    if (!order.narrow_sums || model.accumulator == format_of<Real>) return add_to(total, sums);
-    const FloatFormat& format = model.accumulator;
-    for (std::size_t i = 0; i < total.size(); ++i) {
-        const auto code = [&](Real x) { return operand_code(format, static_cast<float>(x)); };
-        const std::uint64_t sum = add_nearest(format, code(total[i]), code(sums[i]));
-        total[i] = in_fp32_container(format, static_cast<std::uint32_t>(sum));
+void round_sums(const std::optional<FloatFormat>& format, Sums<Real>& sums) {
+    if (!format || *format == format_of<Real>) return;
+    for (Real& x : sums) {
+        if constexpr (std::is_same_v<Real, double>) {
+            x = round_to(*format, x);
+        } else {
+            x = in_fp32_container(*format, operand_code(*format, x));
+        }
     }
+}
+
+/// The sums of pieces that sum_of(0), sum_of(1), ... give, added as the order says. An addition in the array's format
+/// that is rounded again to one of less than half its precision is rounded as if once.
+template <class Real, class SumOf>
+class PieceAddition {
+  public:
+    PieceAddition(const ProductOrder& order, const SumOf& sum_of)
+        : order_(order), total_format_(order.total_format ? order.total_format : order.sum_format), sum_of_(sum_of) {}
+
+    [[nodiscard]] Sums<Real> of(std::int64_t pieces) const {
+        if (pieces == 1) return sum_of_(0);
+        if (order_.reduction == SumOrder::pairwise) return in_pairs(0, pieces);
+        const bool ascending = order_.reduction == SumOrder::ascending;
+        const auto piece = [&](std::int64_t i) { return rounded(ascending ? i : pieces - 1 - i); };
+        Sums<Real> total = piece(0);
+        round_sums(total_format_, total);
+        for (std::int64_t i = 1; i < pieces; ++i) add(total, piece(i));
+        return total;
+    }
+
+  private:
+    [[nodiscard]] Sums<Real> rounded(std::int64_t piece) const {
+        Sums<Real> sums = sum_of_(piece);
+        round_sums(order_.sum_format, sums);
+        return sums;
+    }
+    void add(Sums<Real>& total, const Sums<Real>& sums) const {
+        add_to(total, sums);
+        round_sums(total_format_, total);
+    }
+    [[nodiscard]] Sums<Real> in_pairs(std::int64_t first, std::int64_t count) const {
+        if (count == 1) return rounded(first);
+        const auto half = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(count - 1)));
+        Sums<Real> total = in_pairs(first, half);
+        add(total, in_pairs(first + half, count - half));
+        return total;
+    }
+
+    const ProductOrder& order_;
+    std::optional<FloatFormat> total_format_;
+    const SumOf& sum_of_;
+};
+
+template <class Real, class SumOf>
+Sums<Real> add_pieces(const ProductOrder& order, std::int64_t pieces, const SumOf& sum_of) {
+    return PieceAddition<Real, SumOf>(order, sum_of).of(pieces);
 }
 
 /// k in [first, first + count), promoted at intervals, starting from c or from zero.
@@ -135,16 +187,16 @@ Sums<Real> sum_of_stretches(const TensorCoreModel& model, const ProductOrder& or
     const std::int64_t instructions = (p.k() + model.instruction_k - 1) / model.instruction_k;
     const std::int64_t equal = (instructions + order.split_k - 1) / order.split_k * model.instruction_k;
     const std::int64_t length = order.piece_k > 0 ? order.piece_k : equal;
-    Sums<Real> total = sum_piece(model, order, p, 0, std::min(length, p.k()), c);
+    const std::int64_t pieces = p.k() > length ? (p.k() + length - 1) / length : 1;
     const Real* none = nullptr;
-    for (std::int64_t first = length; first < p.k(); first += length) {
-        add_piece(model, order, total, sum_piece(model, order, p, first, std::min(length, p.k() - first), none));
-    }
-    return total;
+    return add_pieces<Real>(order, pieces, [&](std::int64_t piece) {
+        const std::int64_t first = piece * length;
+        return sum_piece(model, order, p, first, std::min(length, p.k() - first), piece == 0 ? c : none);
+    });
 }
 
 /// The k of a piece that takes turns with the others.
-std::vector<std::int64_t> sliced_k(const ProductOrder& order, std::int64_t k, int piece) {
+std::vector<std::int64_t> sliced_k(const ProductOrder& order, std::int64_t k, std::int64_t piece) {
     std::vector<std::int64_t> mine;
     for (std::int64_t i = 0; i < k; ++i) {
         if (i / order.slice_k % order.split_k == piece) mine.push_back(i);
@@ -156,11 +208,11 @@ std::vector<std::int64_t> sliced_k(const ProductOrder& order, std::int64_t k, in
 template <class Real>
 Sums<Real> sum_of_slices(const TensorCoreModel& model, const ProductOrder& order, const ProductProblem<Real>& p,
                          const Real* c) {
-    Sums<Real> total;
     const Real* none = nullptr;
-    for (int piece = 0; piece < order.split_k; ++piece) {
+    const std::int64_t slices = (p.k() + order.slice_k - 1) / order.slice_k;
+    const std::int64_t pieces = std::clamp<std::int64_t>(slices, 1, order.split_k);
+    return add_pieces<Real>(order, pieces, [&](std::int64_t piece) {
         const auto mine = sliced_k(order, p.k(), piece);
-        if (piece > 0 && mine.empty()) break;
         const auto count = static_cast<std::int64_t>(mine.size());
         std::vector<Real> a, b;
         for (std::int64_t i = 0; i < p.m(); ++i) {
@@ -171,14 +223,8 @@ Sums<Real> sum_of_slices(const TensorCoreModel& model, const ProductOrder& order
         }
         const ProductProblem<Real> side_by_side{
             {a.data(), p.m(), count}, {b.data(), count, p.n()}, {}, {nullptr, p.m(), p.n()}};
-        Sums<Real> sums = sum_piece(model, order, side_by_side, 0, count, piece == 0 ? c : none);
-        if (piece == 0) {
-            total = std::move(sums);
-        } else {
-            add_piece(model, order, total, sums);
-        }
-    }
-    return total;
+        return sum_piece(model, order, side_by_side, 0, count, piece == 0 ? c : none);
+    });
 }
 
 template <class Real>
@@ -189,7 +235,26 @@ Sums<Real> sum_of_products(const TensorCoreModel& model, const ProductOrder& ord
     return order.slice_k > 0 ? sum_of_slices(model, order, p, c) : sum_of_stretches(model, order, p, c);
 }
 
-void check(const TensorCoreModel& model, const ProductOrder& order) {
+/// Formats of the pieces' sums and of their total.
+void require_sum_formats(const ProductOrder& order, const FloatFormat& widest) {
+    const bool in_pieces = order.split_k > 1 || order.piece_k > 0;
+    const bool says_how = order.sum_format || order.total_format || order.reduction != SumOrder::ascending;
+    if (says_how && !in_pieces) {
+        throw std::invalid_argument("partial sums are of pieces of k, and there is one; give split or piece, too");
+    }
+    for (const auto& format : {order.sum_format, order.total_format}) {
+        if (!format) continue;
+        const bool fits = format->precision() <= widest.precision() && format->emin() >= widest.emin() &&
+                          format->emax() <= widest.emax() && format->has_sign;
+        if (fits) continue;
+        throw std::invalid_argument("partial sums are held in " + name_of(widest) + " at most, not in " +
+                                    name_of(*format));
+    }
+}
+
+}  // namespace
+
+void require_fitting(const TensorCoreModel& model, const ProductOrder& order) {
     const auto k = std::to_string(model.instruction_k);
     if (order.split_k < 1) throw std::invalid_argument("split-k needs 1 piece or more");
     if (order.slice_k < 0) throw std::invalid_argument("slices of k need 1 k or more");
@@ -203,7 +268,10 @@ void check(const TensorCoreModel& model, const ProductOrder& order) {
     if (model.accumulator == formats::fp64 && order.promote_every > 0) {
         throw std::invalid_argument("sums in an fp64 accumulator are not promoted: there is no wider one");
     }
+    require_sum_formats(order, model.accumulator == formats::fp64 ? formats::fp64 : formats::fp32);
 }
+
+namespace {
 
 /// Row-major C in the accumulator's values, or nothing.
 template <class Real>
@@ -219,7 +287,7 @@ Sums<Real> addends(const TensorCoreModel& model, const ProductProblem<Real>& p) 
 
 template <class Real>
 void product_in_order(const TensorCoreModel& model, const ProductOrder& order, const ProductProblem<Real>& p) {
-    check(model, order);
+    require_fitting(model, order);
     require_shapes(p);
     const bool one_chain = order.split_k == 1 && order.piece_k == 0 && order.tile_k == 0;
     if (one_chain && order.promote_every == 0 && !order.epilogue) {
@@ -249,6 +317,15 @@ void fp64_product(const TensorCoreModel& model, const ProductOrder& order, const
     product_in_order(model, order, p);
 }
 
+std::string_view name_of(SumOrder reduction) { return reduction_names.at(static_cast<std::size_t>(reduction)); }
+
+SumOrder sum_order_by_name(std::string_view name) {
+    const auto found = std::ranges::find(reduction_names, name);
+    if (found != reduction_names.end()) return static_cast<SumOrder>(found - reduction_names.begin());
+    throw std::invalid_argument("partial sums are added ascending, descending or pairwise, not '" + std::string(name) +
+                                "'");
+}
+
 std::string name_of(const ProductOrder& order) {
     std::string text = "ascending k";
     if (order.piece_k > 0) {
@@ -258,7 +335,10 @@ std::string name_of(const ProductOrder& order) {
         text = order.slice_k == 0 ? "split-k " + pieces : "sliced k: " + pieces + " x " + std::to_string(order.slice_k);
     }
     if (order.tile_k > 0) text += ", the rest of tiles of " + std::to_string(order.tile_k) + " first";
-    if (order.narrow_sums) text += ", added in the accumulator's format";
+    if (order.reduction == SumOrder::descending) text += ", added from the last on";
+    if (order.reduction == SumOrder::pairwise) text += ", added in pairs";
+    if (order.sum_format) text += ", partial sums in " + name_of(*order.sum_format);
+    if (order.total_format) text += ", their total in " + name_of(*order.total_format);
     if (order.promote_every > 0) text += ", promoted every " + std::to_string(order.promote_every);
     return text;
 }
@@ -275,7 +355,7 @@ const std::vector<ProductOrder>& candidate_orders() {
     return orders;
 }
 
-std::vector<ProductOrder> split_orders(std::int64_t k, bool narrow) {
+std::vector<ProductOrder> split_orders(std::int64_t k, const std::optional<FloatFormat>& sum_format) {
     std::set<std::int64_t> lengths;
     for (int pieces = 1; pieces <= 32; ++pieces) {
         for (const int alignment : {4, 8, 16, 32, 64, 128}) {
@@ -288,7 +368,7 @@ std::vector<ProductOrder> split_orders(std::int64_t k, bool narrow) {
         for (const int tile : {0, 16, 32, 64, 128}) {
             const bool plain = tile == 0 || length % tile == 0;
             if (tile != 0 && plain && (k % length) % tile == 0) continue;  // as without tiles
-            list.push_back({.piece_k = length, .tile_k = tile, .narrow_sums = narrow});
+            list.push_back({.piece_k = length, .tile_k = tile, .sum_format = sum_format});
         }
     }
     return list;

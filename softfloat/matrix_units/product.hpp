@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "softfloat/matrix_units/gemm.hpp"
@@ -29,24 +30,41 @@ struct LinearEpilogue {
     bool operator==(const LinearEpilogue&) const = default;
 };
 
+/// In which order the sums of pieces are added.
+enum class SumOrder : std::uint8_t {
+    ascending,
+    descending,
+    pairwise  // neighbours, then pairs of neighbours, ...: the first 2^n pieces apart from the rest
+};
+
 /// In which order a kernel adds the products. Promotion must come after whole instructions.
 struct ProductOrder {
     int split_k = 1;  // pieces of k, as equal as whole instructions allow, each summed from zero (the first from C);
-                      // their sums are added in ascending order, in fp32 to nearest even
+                      // their sums are added in fp32 to nearest even
     std::int64_t piece_k = 0;  // > 0: pieces of that many k, the last one the rest, in place of split_k equal ones
     std::int64_t slice_k =
         0;  // > 0: the pieces take turns, that many k each (sliced k: warps that share the k of a tile)
-    std::int64_t tile_k = 0;   // > 0: a piece begins with its remainder modulo tile_k, filled up with zeros to whole
-                               // instructions (CUTLASS's kernels for Ampere)
-    bool narrow_sums = false;  // the pieces' sums are added in the accumulator's format
+    std::int64_t tile_k = 0;  // > 0: a piece begins with its remainder modulo tile_k, filled up with zeros to whole
+                              // instructions (CUTLASS's kernels for Ampere)
+    std::optional<FloatFormat> sum_format{};  // the pieces' sums are rounded to it, and so is their total at each step;
+                                              // in fp32 without it
     std::int64_t promote_every = 0;  // > 0: after that many k the running sum goes into an fp32 accumulator by an
                                      // addition to nearest even and starts again at zero (FP8 GEMMs: 128)
     std::optional<LinearEpilogue> epilogue{};  // without one, C is what the first instruction accumulates to
+    // cuBLAS's reductions of pieces (cublasLt.h): COMPUTE_TYPE has neither format, OUTPUT_TYPE D's format for the sums
+    // and fp32 for their total, INPLACE D's format for the total alone.
+    std::optional<FloatFormat> total_format{};  // of the pieces' total; without it that of their sums
+    SumOrder reduction = SumOrder::ascending;
 
     bool operator==(const ProductOrder&) const = default;
 };
 
-/// "ascending k", "split-k 2", "sliced k: 2 x 32", "ascending k, promoted every 128".
+/// "ascending", "descending", "pairwise". The reduction of that name: throws std::invalid_argument that lists them.
+std::string_view name_of(SumOrder reduction);
+SumOrder sum_order_by_name(std::string_view name);
+
+/// "ascending k", "split-k 2", "sliced k: 2 x 32", "split-k 4, partial sums in bf16", "ascending k, promoted every
+/// 128".
 std::string name_of(const ProductOrder& order);
 
 /// The orders in which a library's kernel may add the products of one element, as the study of cuBLAS tries them; the
@@ -54,9 +72,12 @@ std::string name_of(const ProductOrder& order);
 const std::vector<ProductOrder>& candidate_orders();
 
 /// Pieces of k of one length each, as split-k kernels round them, with the rest of each piece's tiles first or not.
-std::vector<ProductOrder> split_orders(std::int64_t k, bool narrow);
+std::vector<ProductOrder> split_orders(std::int64_t k, const std::optional<FloatFormat>& sum_format);
 
 /// Throws std::invalid_argument if the order does not fit the model (its accumulator, its instruction's k).
+void require_fitting(const TensorCoreModel& model, const ProductOrder& order);
+
+/// Throws as require_fitting does.
 void soft_product(const TensorCoreModel& model, const ProductOrder& order, const GemmProblem& problem);
 
 /// The same for models with fp64 operands and accumulators. Pieces are added in fp64, and sums are not promoted.

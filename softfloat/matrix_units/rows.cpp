@@ -28,8 +28,23 @@ std::string policies_of(const UnitModel& model) {
 /// Who states what the recordings and runs of a unit leave open.
 std::string source_beside_hardware(const UnitRow& row) {
     if (row.as<IntegerModel>() != nullptr) return "PTX ISA";
-    return row.policies == "H" ? "as for this GPU's other instructions; no recording of this one decides it"
-                               : std::string(mma_sim);
+    return row.architecture == "sm_90" ? "as for this GPU's other instructions; no recording of this one decides it"
+                                       : std::string(mma_sim);
+}
+
+/// Zeros and the exponent floor of units that nobody asked: both published models give them the law of an H100, but for
+/// the floor beside fp16 accumulators.
+void add_second_publication(UnitRow& row) {
+    if (row.policies != "H" || row.architecture == "sm_90") return;
+    for (AspectEvidence& each : row.aspects) {
+        const bool is_floor = each.aspect == Aspect::exponent_floor;
+        if ((!is_floor && each.aspect != Aspect::zeros) || each.evidence != Evidence::published) continue;
+        each = {each.aspect, Evidence::published_twice,
+                "MATLAB-tensor-core and MMA-Sim 2, August 2026; the law is verified live on an H100 (sm_90)"};
+        if (!is_floor || row.output != "fp16") continue;
+        each = {each.aspect, Evidence::published,
+                "MATLAB-tensor-core, August 2026, and verified live on an H100 (sm_90); MMA-Sim 2 has it one lower"};
+    }
 }
 
 }  // namespace
@@ -41,9 +56,21 @@ void add_row(std::vector<UnitRow>& rows, const UnitName& name, const UnitModel& 
         seen ? AspectEvidence{Aspect::ordinary, Evidence::published, source_beside_hardware(row)}
              : AspectEvidence{Aspect::ordinary, source.evidence, source.text};
     row.aspects = evidence_of_row(row.key(), aspects_of(row.model), weaker);
+    add_second_publication(row);
     row.evidence = row.aspects.front().evidence;
     row.proof = row.aspects.front().data;
     rows.push_back(std::move(row));
+}
+
+void add_copies(std::vector<UnitRow>& rows, const std::string& from, const std::string& to, bool with_fp64) {
+    std::vector<UnitRow> originals;
+    for (const UnitRow& row : rows) {
+        if (row.architecture == from && (with_fp64 || row.output != "fp64")) originals.push_back(row);
+    }
+    for (const UnitRow& row : originals) {
+        add_row(rows, {to, row.instruction, row.input, row.output}, row.model,
+                published("as " + from + " by MMA-Sim 2, arXiv 2511.10909; no recording"));
+    }
 }
 
 /// fp64: a chain of fused multiply-adds.

@@ -26,6 +26,9 @@ TensorCoreModel fp64_model(NanStyle nan);
 /// A unit of IEEE operations with an fp32 accumulator.
 TensorCoreModel chained_model(const FloatFormat& input, Summation summation, int k, int group);
 
+/// The rows of an architecture again for another whose units compute the same.
+void add_copies(std::vector<UnitRow>& rows, const std::string& from, const std::string& to, bool with_fp64);
+
 // In the order of the table, oldest architecture first.
 void add_nvidia_rows(std::vector<UnitRow>& rows);
 void add_amd_rows(std::vector<UnitRow>& rows);

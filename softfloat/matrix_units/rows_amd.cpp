@@ -34,13 +34,15 @@ TensorCoreModel amd_fp32() { return chained_model(formats::fp32, Summation::fma_
 void add_mi100(std::vector<UnitRow>& rows) {
     using namespace formats;
     const std::string mi100 = "gfx908";
-    const Source first = of_amd("; its version 2.0.2 has mfma_exact instead");
-    const Source second = published("another reading of MI100: " + equal_to_mma_sim("MMA-Sim 2.0.2, arXiv 2511.10909"));
-    add_shapes(rows, mi100, "mfma", chained_model(fp16, Summation::pairwise, 16, 4), {8, 4}, first);
-    add_shapes(rows, mi100, "mfma", chained_model(bf16, Summation::pairwise, 8, 2), {4, 2}, first);
+    const Source exact =
+        published("MATLAB-tensor-core, August 2026, and " + equal_to_mma_sim("MMA-Sim 2.0.2, arXiv 2511.10909") +
+                  "; no recording of an AMD GPU");
+    const Source first = published("the older reading of MI100: " + equal_to_mma_sim() + " by its version 1");
+    add_shapes(rows, mi100, "mfma", chained_model(fp16, Summation::exact, 16, 4), {8, 4}, exact);
+    add_shapes(rows, mi100, "mfma", chained_model(bf16, Summation::exact, 8, 2), {4, 2}, exact);
     add_shapes(rows, mi100, "mfma", amd_fp32(), {2, 1}, of_amd());
-    add_shapes(rows, mi100, "mfma_exact", chained_model(fp16, Summation::exact, 16, 4), {8, 4}, second);
-    add_shapes(rows, mi100, "mfma_exact", chained_model(bf16, Summation::exact, 8, 2), {4, 2}, second);
+    add_shapes(rows, mi100, "mfma_pairwise", chained_model(fp16, Summation::pairwise, 16, 4), {8, 4}, first);
+    add_shapes(rows, mi100, "mfma_pairwise", chained_model(bf16, Summation::pairwise, 8, 2), {4, 2}, first);
 }
 
 void add_mi200(std::vector<UnitRow>& rows) {

@@ -10,17 +10,16 @@ namespace {
 /// What all instructions of a generation share.
 struct Generation {
     std::string architecture;
-    int fraction_bits;                // F
-    int group16;                      // products of a fused group with 16-bit inputs
-    int group_tf32;                   // and with tf32 inputs
-    std::string_view policies = "B";  // on the open points (policies.hpp); another where the hardware was asked
+    int fraction_bits;  // F
+    int group16;        // products of a fused group with 16-bit inputs
+    int group_tf32;     // and with tf32 inputs
 };
 
-/// A row of a fused group, or of FP8 by way of HMMA, with the generation's policies.
+/// A row of a fused group, or of FP8 by way of HMMA, with the policies of an H100 (policies.hpp).
 void add(std::vector<UnitRow>& rows, const Generation& generation, const std::string& instruction,
          const std::string& input, const TensorCoreModel& model, const Source& source) {
     add_row(rows, {generation.architecture, instruction, input, name_of(model.accumulator)},
-            with_policies(model, policy_set(generation.policies)), source);
+            with_policies(model, policy_set("H")), source);
 }
 
 TensorCoreModel fused_model(const FloatFormat& input, const FloatFormat& accumulator, int k, int group,
@@ -111,7 +110,7 @@ void add_datacenter_mma(std::vector<UnitRow>& rows, const Generation& g, const S
 }
 
 void add_hopper(std::vector<UnitRow>& rows) {
-    const Generation hopper{"sm_90", 25, 16, 8, "H"};
+    const Generation hopper{"sm_90", 25, 16, 8};
     add_datacenter_mma(rows, hopper, recorded("H100"));
     const Source unseen = published(std::string(mma_sim) + "; no recording of wgmma with 16-bit or tf32 inputs");
     add_common(rows, hopper, "wgmma", unseen);

@@ -19,6 +19,8 @@ std::vector<UnitRow> build_table() {
     add_x86_rows(rows);
     add_integer_rows(rows);
     add_block_scaled_rows(rows);
+    add_copies(rows, "sm_100", "sm_103", false);  // B300 multiplies fp64 otherwise
+    add_copies(rows, "sm_120", "sm_121", true);
     return rows;
 }
 
@@ -101,27 +103,14 @@ void throw_other_kind(std::string_view key) {
 namespace {
 
 constexpr std::array known_gpus{
-    NamedGpu{"V100", "sm_70"},
-    NamedGpu{"Volta", "sm_70"},
-    NamedGpu{"T4", "sm_75"},
-    NamedGpu{"Turing", "sm_75"},
-    NamedGpu{"A100", "sm_80"},
-    NamedGpu{"A30", "sm_80"},
-    NamedGpu{"Ampere", "sm_80"},
-    NamedGpu{"A2", "sm_86"},
-    NamedGpu{"Ada", "sm_89"},
-    NamedGpu{"L40S", "sm_89"},
-    NamedGpu{"H100", "sm_90"},
-    NamedGpu{"H200", "sm_90"},
-    NamedGpu{"Hopper", "sm_90"},
-    NamedGpu{"B200", "sm_100"},
-    NamedGpu{"Blackwell", "sm_100"},
-    NamedGpu{"RTX5090", "sm_120"},
-    NamedGpu{"RTXBlackwell", "sm_120"},
-    NamedGpu{"MI100", "gfx908"},
-    NamedGpu{"MI210", "gfx90a"},
-    NamedGpu{"MI250", "gfx90a"},
-    NamedGpu{"MI300X", "gfx942"},
+    NamedGpu{"V100", "sm_70"},   NamedGpu{"Volta", "sm_70"},    NamedGpu{"T4", "sm_75"},
+    NamedGpu{"Turing", "sm_75"}, NamedGpu{"A100", "sm_80"},     NamedGpu{"A30", "sm_80"},
+    NamedGpu{"Ampere", "sm_80"}, NamedGpu{"A2", "sm_86"},       NamedGpu{"Ada", "sm_89"},
+    NamedGpu{"L40S", "sm_89"},   NamedGpu{"H100", "sm_90"},     NamedGpu{"H200", "sm_90"},
+    NamedGpu{"Hopper", "sm_90"}, NamedGpu{"B200", "sm_100"},    NamedGpu{"Blackwell", "sm_100"},
+    NamedGpu{"B300", "sm_103"},  NamedGpu{"RTX5090", "sm_120"}, NamedGpu{"RTXBlackwell", "sm_120"},
+    NamedGpu{"GB10", "sm_121"},  NamedGpu{"MI100", "gfx908"},   NamedGpu{"MI210", "gfx90a"},
+    NamedGpu{"MI250", "gfx90a"}, NamedGpu{"MI300X", "gfx942"},
 };
 
 }  // namespace

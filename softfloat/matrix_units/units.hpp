@@ -51,8 +51,8 @@ AspectSet aspects_of(const UnitModel& model);
 /// exponent floor: published, policy set B (...)".
 std::string evidence_text(const UnitRow& row);
 
-/// All rows by vendor, oldest architecture first. Of the rows of one architecture with the same formats the first is
-/// the one that find_unit takes when no instruction is named.
+/// All rows by vendor, oldest architecture first, those that are copies of another architecture's last. Of the rows of
+/// one architecture with the same formats the first is the one that find_unit takes when no instruction is named.
 std::span<const UnitRow> unit_table();
 
 /// The rows whose models are of one kind.

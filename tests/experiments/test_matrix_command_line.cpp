@@ -300,7 +300,7 @@ TEST_CASE("explain shows every kind of unit that models lists") {
                "(-0.5)");
     check_ends(explained("sm_100:tcgen05.mxf8f6f4.e4m3.fp32", "2", "3"), 0, "result 40C00000 (6)");
     check_ends(explained("sm_90:mma.fp16.fp32", "1", "1", {"--a-scales", "1"}), 2, "has no scales");
-    check_ends(explained("gfx908:mfma.fp16.fp32", "1,2", "3,4"), 0, "added in pairs");
+    check_ends(explained("gfx908:mfma_pairwise.fp16.fp32", "1,2", "3,4"), 0, "added in pairs");
     check_ends(explained("gfx942:mfma.fp16.fp32", "1,2", "3,4"), 0, "c aligned to their sum");
     check_ends(explained("sm_90:mma.fp64.fp64", "1,0x1p-53,0.1", "1,1,0", {"--rounding", "nearest_even"}), 0,
                "result 3FF0000000000000 (1)");
@@ -502,6 +502,48 @@ TEST_CASE("one element of a product of files is explained on units of every kind
     }
 }
 
+TEST_CASE("two results of one product are explained by their orders, or by their share of the bounds") {
+    const test::TemporaryFolder folder;
+    const auto at = [&](const char* name) { return (folder / name).string(); };
+    std::vector<float> a(8 * 256), b(256 * 8);
+    for (std::size_t i = 0; i < a.size(); ++i) a[i] = 1 + static_cast<float>(i * 389 % 1021) * 0x1p-10F;
+    for (std::size_t i = 0; i < b.size(); ++i) b[i] = 1 - static_cast<float>(i * 619 % 1019) * 0x1p-11F;
+    npy::write(at("a.npy"), npy::matrix("<f4", 8, 256, a));
+    npy::write(at("b.npy"), npy::matrix("<f4", 256, 8, b));
+    const auto product = [&](const std::string& unit, const std::string& order, const char* d) {
+        check_ends({"matmul", "--unit", unit, at("a.npy"), at("b.npy"), "--order", order, "--out", at(d)}, 0, unit);
+    };
+    const std::string h100 = "sm_90:mma.fp16.fp32", a100 = "sm_80:mma.fp16.fp32";
+    product(h100, "split=1", "d1.npy");
+    product(a100, "split=4", "d2.npy");
+    const auto compared = [&](const char* x, const char* y, const std::vector<std::string>& more, int exit_code,
+                              const std::string& text) {
+        std::vector<std::string> arguments{"compare", at(x),       at(y),    "--a", at("a.npy"),
+                                           "--b",     at("b.npy"), "--unit", h100};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        check_ends(arguments, exit_code, text);
+    };
+    compared("d1.npy", "d2.npy", {"--against", a100}, 0, "\nexplained\n");
+    compared("d1.npy", "d2.npy", {"--against", a100, "--json"}, 0, "\"verdict\": \"explained\"");
+    compared("d1.npy", "d2.npy", {"--limit", "rtol=1e-3"}, 0, "times the bound");
+    compared("d1.npy", "d1.npy", {}, 0, "\nequal\n");
+    compared("d1.npy", "d2.npy", {"--limit", "1e-3"}, 2, "--limit takes rtol=N, atol=N");
+    check_ends({"compare", at("d1.npy"), at("d2.npy"), "--a", at("a.npy")}, 2, "--a A.npy --b B.npy --unit KEY");
+    auto wrong = npy::read_numbers(at("d2.npy")).values;
+    wrong[5] *= 1.5;
+    npy::write(at("d3.npy"), npy::matrix("<f8", 8, 8, wrong));
+    compared("d1.npy", "d3.npy", {}, 4, "\noutside the bounds\n");
+    const std::vector<std::string> explained = {"explain",   "--unit", h100,        "--a",
+                                                at("a.npy"), "--b",    at("b.npy"), "--d"};
+    const auto explain = [&](const char* d, int exit_code, const char* text) {
+        std::vector<std::string> arguments = explained;
+        arguments.push_back(at(d));
+        check_ends(arguments, exit_code, text);
+    };
+    explain("d1.npy", 0, "\nexplained (");
+    explain("d3.npy", 4, "\noutside the bound\n");
+}
+
 TEST_CASE("a file that describes a unit stands for a row") {
     const test::TemporaryFolder folder;
     const auto at = [&](const char* name) { return (folder / name).string(); };
@@ -533,7 +575,11 @@ TEST_CASE("a file that describes a unit stands for a row") {
     const std::string chain = ordered({}, 0, "products");
     CHECK(ordered({"--order", "piece=32"}, 0, "products") == ordered({"--order", "split=2"}, 0, "products"));
     CHECK(ordered({"--order", "split=2"}, 0, "products") != chain);
-    CHECK(ordered({"--order", "split=2,narrow"}, 0, "products") != chain);
+    CHECK(ordered({"--order", "split=2,sum=bf16"}, 0, "products") != chain);
+    CHECK(ordered({"--order", "split=3,reduce=descending"}, 0, "products") != chain);
+    ordered({"--order", "split=2,narrow"}, 2, "--order narrow is now: sum=FORMAT");
+    ordered({"--order", "sum=bf16"}, 2, "give split or piece");
+    ordered({"--order", "split=2,sum=bf17"}, 2, "bf17");
     CHECK(ordered({"--order", "split=2", "--order", "slice=16"}, 0, "products") != chain);
     CHECK(ordered({"--order", "tile=32"}, 0, "products") == chain);
     CHECK(ordered({"--order", "tile=37"}, 0, "products") != chain);

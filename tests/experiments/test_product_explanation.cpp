@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
 
@@ -11,21 +12,12 @@
 #include "softfloat/lab/random_codes.hpp"
 #include "softfloat/matrix_units/units.hpp"
 #include "softfloat/round.hpp"
+#include "tests/experiments/random_product_faults.hpp"
 
 namespace {
 
 using namespace ulp;
-constexpr Index k = 384;
-
-Matrix random_matrix(Index rows, Index cols, std::uint64_t seed) {
-    Matrix matrix(rows, cols);
-    const auto codes = random_codes(formats::fp16, DataClass::ordinary, rows * cols, seed);
-    for (std::size_t i = 0; i < codes.size(); ++i) matrix.data()[i] = in_fp32_container(formats::fp16, codes[i]);
-    return matrix;
-}
-const Matrix a = random_matrix(24, k, 1);
-const Matrix b = random_matrix(k, 20, 2);
-const Matrix c = random_matrix(24, 20, 3);
+using namespace ulp::test;
 
 /// k in the order that `from` gives, in A's columns and B's rows.
 std::pair<Matrix, Matrix> reordered(const std::function<Index(Index)>& from) {
@@ -38,23 +30,8 @@ std::pair<Matrix, Matrix> reordered(const std::function<Index(Index)>& from) {
     return {left, right};
 }
 
-Matrix product(const std::string& unit, const ProductOrder& order, const Matrix& left = a, const Matrix& right = b,
-               const Matrix* addend = nullptr) {
-    Matrix d(left.rows(), right.cols());
-    soft_product(unit_model<TensorCoreModel>(unit), order,
-                 {left, right, addend == nullptr ? MatrixView() : MatrixView(*addend), d});
-    return d;
-}
-
 Matrix stored_in(const FloatFormat& format, const Matrix& d) {
     return d.unaryExpr([&](float x) { return round_to(format, x); });
-}
-
-ProductQuestion question_of(const Matrix& d, bool with_c = false) {
-    const std::string unit = "sm_90:mma.fp16.fp32";
-    ProductQuestion question{unit, unit_model<TensorCoreModel>(unit), a, b, d};
-    if (with_c) question.c = c;
-    return question;
 }
 
 /// Whether the best candidate gives all of D, and one of its ways is this one.
@@ -66,9 +43,6 @@ bool found(const ProductExplanation& explanation, const std::string& unit, const
         return same_unit && order_text(way) == order && epilogue_text(way) == epilogue && way.output == output;
     });
 }
-
-const std::string hopper = "sm_90:mma.fp16.fp32";
-const std::string ampere = "sm_80:mma.fp16.fp32";
 
 }  // namespace
 
@@ -85,7 +59,7 @@ TEST_CASE("a product is explained by the way in which it was made, whichever uni
     }
     CHECK(found(explained(product(ampere, {.split_k = 4})), ampere, "split-k 4"));
     CHECK(found(explained(product(hopper, {.split_k = 2, .slice_k = 16})), hopper, "sliced k: 2 x 16"));
-    CHECK(found(explained(product(hopper, {.piece_k = 80})), hopper, "split-k of 80 each"));
+    CHECK(found(explained(product(hopper, {.piece_k = 56})), hopper, "split-k of 56 each"));
     CHECK(found(explained(product(hopper, {.promote_every = 128})), hopper, "ascending k, promoted every 128"));
     CHECK(found(explained(product("sm_90:mma.fp16.fp16", {})), "sm_90:mma.fp16.fp16", "ascending k", "none",
                 formats::fp16));
@@ -169,10 +143,12 @@ TEST_CASE("what no way gives is said to be unexplained, and one wrong element is
     const ProductQuestion question = question_of(d);
     const ProductExplanation one = explain_product(question);
     CHECK(one.candidates.front().matches == one.of - 1);
-    CHECK(explanation_text(question, one).find("None of the ways explains all of D") != std::string::npos);
+    CHECK(explanation_text(question, one).ends_with("\noutside the bound\n"));
     const auto json = nlohmann::json::parse(explanation_json(question, one));
     CHECK(json["candidates"][0]["matches"] == one.of - 1);
     CHECK(json["candidates"][0]["of"] == one.of);
+    CHECK(json["verdict"] == "outside the bound");
+    CHECK(json["agree"] == 0);
     for (const char* field : {"unit", "order", "epilogue", "output", "ties", "separated_from_next"}) {
         CHECK(json["candidates"][0].contains(field));
     }
@@ -184,6 +160,103 @@ TEST_CASE("what no way gives is said to be unexplained, and one wrong element is
         const auto j = place[1].get<Index>();
         CHECK(first(i, j) != second(i, j));
     }
+}
+
+TEST_CASE("partial sums in the output's format are part of the search, the named unit first, ties counted") {
+    const auto of_bf16 = [](const Matrix& d) {
+        const std::string unit = "sm_89:mma.bf16.fp32";
+        const auto model = unit_model<TensorCoreModel>(unit);
+        const auto on_bf16 = [](const Matrix& m) { return stored_in(formats::bf16, m); };
+        return explain_product(ProductQuestion{unit, model, on_bf16(a), on_bf16(b), d});
+    };
+    const auto made = [](const std::string& unit, ProductOrder order, const FloatFormat& output) {
+        order.split_k = 4;
+        return stored_in(output, product(unit, order, stored_in(formats::bf16, a), stored_in(formats::bf16, b)));
+    };
+    const std::string ada = "sm_89:mma.bf16.fp32";
+    const ProductExplanation stored = of_bf16(made(ada, {}, formats::bf16));
+    CHECK(found(stored, ada, "split-k 4", "none", formats::bf16));
+    CHECK(stored.candidates.front().ways.front().unit == ada);
+    CHECK(stored.agree() == stored.candidates.front().ways.size());
+    using formats::bf16, formats::fp32;
+    for (const auto& [order, text] : {std::pair{ProductOrder{.sum_format = bf16}, "split-k 4, partial sums in bf16"},
+                                      {ProductOrder{.sum_format = bf16, .total_format = fp32},
+                                       "split-k 4, partial sums in bf16, their total in fp32"},
+                                      {ProductOrder{.total_format = bf16}, "split-k 4, their total in bf16"},
+                                      {ProductOrder{.sum_format = bf16, .reduction = SumOrder::pairwise},
+                                       "split-k 4, added in pairs, partial sums in bf16"}}) {
+        const ProductExplanation explanation = of_bf16(made(ada, order, bf16));
+        CHECK(found(explanation, ada, text, "none", bf16));
+        const auto& way = explanation.candidates.front().ways.front();
+        CHECK(way.unit == ada);
+        CHECK(way.order.split_k == 4);
+        CHECK(explanation.verdict == ProductVerdict::explained);
+    }
+    const ProductExplanation descending =
+        explain_product(question_of(product(hopper, {.split_k = 6, .reduction = SumOrder::descending})));
+    CHECK(found(descending, hopper, "split-k 6, added from the last on"));
+}
+
+TEST_CASE("none of 8 random faults is explained, and those of k and of memory are named") { check_random_faults(1, 8); }
+
+TEST_CASE("a piece twice, a C left out and an accumulator that was not cleared are faults with names") {
+    Matrix left(24, k + 96), right(k + 96, 20);
+    left << a.leftCols(192), a.middleCols(96, 96), a.rightCols(192);
+    right << b.topRows(192), b.middleRows(96, 96), b.bottomRows(192);
+    const ProductExplanation twice = explain_product(question_of(product(hopper, {}, left, right)));
+    CHECK(verdict_text(twice) == "explained as a fault: k from 96 to 191 are added twice");
+    const ProductExplanation c_left_out = explain_product(question_of(product(hopper, {}), true));
+    CHECK(verdict_text(c_left_out) == "explained as a fault: C is left out");
+    Matrix both(24, 2 * k), below(2 * k, 20);
+    both << a, a;
+    below << b, b;
+    const ProductExplanation stale = explain_product(question_of(product(hopper, {}, both, below)));
+    CHECK(verdict_text(stale) == "explained as a fault: the accumulator held the same product already");
+}
+
+TEST_CASE("alpha is not free without C: a tail that is missing from ones is a fault, not a factor") {
+    const Matrix ones = Matrix::Ones(8, 720), others = Matrix::Ones(720, 8);
+    ProductQuestion question = question_of(Matrix::Constant(8, 8, 712));
+    question.a = ones;
+    question.b = others;
+    const ProductExplanation explanation = explain_product(question);
+    CHECK(verdict_text(explanation) == "explained as a fault: the last 8 of k are missing");
+    CHECK(explanation.estimated == LinearEpilogue{});
+    // 2176 = 2200 - 24 is what bf16 sums of some pieces of 2200 ones give, too.
+    question.d = Matrix::Constant(8, 8, 2176);
+    question.a = Matrix::Ones(8, 2200);
+    question.b = Matrix::Ones(2200, 8);
+    CHECK(verdict_text(explain_product(question)) == "explained as a fault: the last 24 of k are missing");
+}
+
+TEST_CASE("products with block scales are explained, and scales of another block named") {
+    const std::string unit = "sm_100:tcgen05.mxf8f6f4.e4m3.fp32";
+    const auto& model = unit_model<BlockScaledModel>(unit);
+    const auto on_e4m3 = [](const Matrix& m) { return stored_in(formats::e4m3, m); };
+    ProductQuestion question{unit, model.unscaled, on_e4m3(a), on_e4m3(b), Matrix(24, 20)};
+    question.scaled = model;
+    question.a_scales = Matrix(24, k / 32);
+    question.b_scales = Matrix(k / 32, 20);
+    for (Matrix* scales : {&*question.a_scales, &*question.b_scales}) {
+        for (Index x = 0; x < scales->size(); ++x) {
+            scales->data()[x] = std::exp2(static_cast<float>(random_word(5, static_cast<std::uint64_t>(x)) % 5));
+        }
+    }
+    const auto made = [&](const Matrix& of_a) {
+        Matrix d(24, 20);
+        BlockScaledProblem problem{{question.a, question.b, {}, d}, of_a, *question.b_scales};
+        gemm(model, problem);
+        return d;
+    };
+    question.d = made(*question.a_scales);
+    const ProductExplanation right = explain_product(question);
+    CHECK(right.verdict == ProductVerdict::explained);
+    CHECK(right.candidates.front().ways.front().unit == unit);
+    Matrix shifted = *question.a_scales;
+    shifted.leftCols(k / 32 - 1) = question.a_scales->rightCols(k / 32 - 1);
+    question.d = made(shifted);
+    CHECK(verdict_text(explain_product(question)) ==
+          "explained as a fault: the scales of A are those of the next block");
 }
 
 TEST_CASE("ways that tie on given operands are told apart by others, except those of one model") {

@@ -132,8 +132,11 @@ class Explanation(_Printed):
 class ProductExplanation(_Printed):
     """Which units, orders, epilogues and output formats give a whole D. Prints as the command does.
 
-    candidates  best first, a dictionary for each set of bits: unit, order, epilogue, output, matches, of, ties (ways of
-                the same bits), separated_from_next (elements that tell it from the next)
+    verdict     "explained"; "explained as a fault: ..." (operands that are not these give D); "within the bound but not
+                explained"; "outside the bound"
+    agree       ways that give all of D; missing_k: how many of k a fault leaves out
+    candidates  best first, a dictionary for each set of bits: unit, order, split_k, epilogue, output, fault, matches, of,
+                ties (ways of the same bits), separated_from_next (elements that tell it from the next)
     tried       ways that were computed
     """
 
@@ -161,9 +164,10 @@ def explain(a, b, c=0.0, *, unit, d=None, scales=None, alpha=None, beta=None, ro
     if x.ndim == 2:
         if d is None:
             raise ValueError("a whole product is explained from its result; give d, or vectors a and b")
+        scales = scales and [None if each is None else array_of(each, "scales") for each in scales]
         z = None if not isinstance(c, (numpy.ndarray, list)) and not hasattr(c, "shape") else array_of(c, "c")
         return ProductExplanation(*_core.explain_product(_spec(unit), x, y, array_of(d, "d"), z, alpha, beta, round,
-                                                         policy))
+                                                         policy, *(scales or (None, None))))
     kind = unit_of(unit).kind
     numbers = (lambda v: v) if kind == "integer" else (lambda v: v.astype("f8") if v.dtype.kind in "ib" else v)
     z = numbers(numpy.asarray(c).reshape(1))

@@ -4,7 +4,7 @@ import html
 import math
 import os
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy
 
@@ -70,23 +70,43 @@ def unit(name):
     return Unit(_core.unit_row(_text_of(name)))
 
 
-class Order(NamedTuple):
-    """In which order a kernel adds the products (softfloat/matrix_units/product.hpp).
-
-    split_k        pieces of k, each summed from zero (the first from c); their sums are added in ascending order in fp32
-    piece_k        > 0: pieces of that many k, the last one the rest, in place of split_k equal ones
-    slice_k        > 0: the pieces take turns, that many k each
-    tile_k         > 0: a piece begins with its remainder modulo tile_k (CUTLASS's kernels for Ampere)
-    narrow_sums    the pieces' sums are added in the accumulator's format
-    promote_every  > 0: after that many k the running sum goes into an fp32 accumulator (FP8 products: 128)
-    """
-
+class _Order(NamedTuple):
     split_k: int = 1
     piece_k: int = 0
     slice_k: int = 0
     tile_k: int = 0
-    narrow_sums: bool = False
-    promote_every: int = 0
+    sum_format: Any = None
+    promote: int = 0
+    total_format: Any = None
+    reduction: str = "ascending"
+
+
+_old_fields = {"promote_every": "promote", "narrow_sums": "sum_format, the accumulator's format"}
+
+
+class Order(_Order):
+    """In which order a kernel adds the products (softfloat/matrix_units/product.hpp).
+
+    split_k        pieces of k, each summed from zero (the first from c); their sums are added in fp32
+    piece_k        > 0: pieces of that many k, the last one the rest, in place of split_k equal ones
+    slice_k        > 0: the pieces take turns, that many k each
+    tile_k         > 0: a piece begins with its remainder modulo tile_k (CUTLASS's kernels for Ampere)
+    sum_format     the pieces' sums are rounded to this format ("bf16", a Format), and so is their total at each step
+    promote        > 0: after that many k the running sum goes into an fp32 accumulator (FP8 products: 128)
+    total_format   the format of the total where it is another: sum_format="bf16", total_format="fp32" is cuBLAS's
+                   reduction OUTPUT_TYPE, total_format="bf16" alone its INPLACE
+    reduction      the pieces' sums are added "ascending", "descending" or "pairwise"
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, split_k=1, piece_k=0, slice_k=0, tile_k=0, sum_format=None, promote=0, total_format=None,
+                reduction="ascending", **others):
+        for name in others:
+            now = _old_fields.get(name)
+            raise TypeError(f"an order has no {name}; " + (f"now: {now}" if now else
+                                                           f"there are {', '.join(cls._fields)}"))
+        return super().__new__(cls, split_k, piece_k, slice_k, tile_k, sum_format, promote, total_format, reduction)
 
 
 def _order(order):
@@ -95,9 +115,8 @@ def _order(order):
     if isinstance(order, dict):
         try:
             return Order(**order)
-        except TypeError:
-            unknown = sorted(set(order) - set(Order._fields))
-            raise ValueError(f"an order has no {', '.join(unknown)}; there are {', '.join(Order._fields)}") from None
+        except TypeError as error:
+            raise ValueError(str(error)) from None
     raise TypeError(f"order is {order!r}; give ulplab.Order(...) or a dictionary of its fields")
 
 

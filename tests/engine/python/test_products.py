@@ -63,7 +63,11 @@ def test_orders_and_epilogues_have_the_bits_of_the_command_line(program, tmp_pat
         numpy.save(tmp_path / f"{name}.npy", array)
     files = [tmp_path / "a.npy", tmp_path / "b.npy", tmp_path / "c.npy", "--out", tmp_path / "d.npy"]
     for options, arguments in ((["--order", "split=4"], {"order": {"split_k": 4}}),
-                               (["--order", "promote=64"], {"order": ulplab.Order(promote_every=64)}),
+                               (["--order", "promote=64"], {"order": ulplab.Order(promote=64)}),
+                               (["--order", "split=4,sum=bf16"], {"order": ulplab.Order(4, sum_format="bf16")}),
+                               (["--order", "split=4,sum=bf16,total=fp32,reduce=pairwise"],
+                                {"order": {"split_k": 4, "sum_format": "bf16", "total_format": "fp32",
+                                           "reduction": "pairwise"}}),
                                (["--alpha", 0.5, "--beta", 2], {"alpha": 0.5, "beta": 2}),
                                (["--policy", "zeros_count"], {"policy": "B"})):
         program("matmul", "--unit", HOPPER, *files, *options)

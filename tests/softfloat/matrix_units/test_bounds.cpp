@@ -220,7 +220,7 @@ TEST_CASE("bounds follow the order of the sum") {
     for (const ProductOrder& order : {ProductOrder{.split_k = 4}, ProductOrder{.promote_every = 32},
                                       ProductOrder{.split_k = 2, .promote_every = 16}, ProductOrder{.piece_k = 48},
                                       ProductOrder{.split_k = 2, .slice_k = 32}, ProductOrder{.tile_k = 48},
-                                      ProductOrder{.split_k = 4, .narrow_sums = true}}) {
+                                      ProductOrder{.split_k = 4, .sum_format = formats::fp16}}) {
         const std::int64_t k = 128;
         const AprioriBound bound = apriori_bound(half, k, order);
         for (const DataClass data : {DataClass::ordinary, DataClass::wide, DataClass::cancelling}) {
@@ -239,6 +239,46 @@ TEST_CASE("bounds follow the order of the sum") {
             }
         }
     }
+}
+
+TEST_CASE("partial sums in narrow formats stay in their bounds, and come near them") {
+    using formats::bf16, formats::fp16, formats::fp32, formats::tf32;
+    double reached = 0;
+    std::int64_t compared = 0;
+    for (const char* key : {"sm_90:mma.bf16.fp32", "sm_80:mma.fp16.fp16", "gfx942:mfma.fp16.fp32"}) {
+        const auto& unit = unit_model<TensorCoreModel>(key);
+        for (ProductOrder order :
+             {ProductOrder{}, ProductOrder{.sum_format = bf16}, ProductOrder{.sum_format = fp16},
+              ProductOrder{.sum_format = bf16, .total_format = fp32}, ProductOrder{.total_format = bf16},
+              ProductOrder{.sum_format = tf32, .total_format = fp16}, ProductOrder{.sum_format = formats::e4m3},
+              ProductOrder{.promote_every = 16, .sum_format = fp16}}) {
+            for (const SumOrder reduction : {SumOrder::ascending, SumOrder::descending, SumOrder::pairwise}) {
+                order.reduction = reduction;
+                order.split_k = 5;
+                constexpr std::int64_t k = 80;
+                const AprioriBound bound = apriori_bound(unit, k, order);
+                for (std::uint64_t seed = 0; seed < 40; ++seed) {
+                    const Dot dot = random_dot(unit, all_classes[seed % std::size(all_classes)], k, seed);
+                    const auto a = values_of(unit.a_format, dot.a);
+                    const auto b = values_of(unit.b_format, dot.b);
+                    const std::vector<float> x(a.begin(), a.end()), y(b.begin(), b.end());
+                    const float c = in_fp32_container(unit.accumulator, dot.c);
+                    float d = 0;
+                    soft_product(unit, order, {{x.data(), 1, k}, {y.data(), k, 1}, {&c, 1, 1}, {&d, 1, 1}});
+                    const double limit = bound_at(unit, bound, magnitude_of(unit, a, b, static_cast<double>(c)));
+                    if (std::isinf(limit)) continue;
+                    REQUIRE(std::isfinite(d));
+                    const double error =
+                        std::abs(exact_error(unit, dot.a, dot.b, dot.c, operand_code(unit.accumulator, d)));
+                    CHECK(error <= limit);
+                    if (limit > 0) reached = std::max(reached, error / limit);
+                    ++compared;
+                }
+            }
+        }
+    }
+    CHECK(compared > 1000);
+    CHECK(reached > 0.3);
 }
 
 TEST_CASE("what is expected on average is what a truncating unit loses of positive data") {

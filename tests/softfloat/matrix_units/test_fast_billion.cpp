@@ -123,15 +123,30 @@ struct Path {
 
 std::vector<Path> paths() {
     std::vector<Path> all;
-    for (const char* key :
-         {"sm_90:mma.fp16.fp32",           "sm_90:mma.fp16.fp16",         "sm_90:mma.bf16.fp32",
-          "sm_90:mma.tf32.fp32",           "sm_80:mma.fp16.fp32",         "sm_70:mma.fp16.fp32",
-          "sm_90:wgmma.e4m3.fp32",         "sm_89:mma.e5m2.fp32",         "sm_90:mma.e4m3.fp32",
-          "sm_90:mma.e4m3.fp16",           "sm_100:tcgen05.e4m3.fp32",    "sm_100:tcgen05.fp16_bf16.fp32",
-          "sm_100:tcgen05.bf16_fp16.fp32", "gfx908:mfma.fp16.fp32",       "gfx908:mfma.bf16.fp32",
-          "gfx908:mfma.fp32.fp32",         "gfx908:mfma_exact.fp16.fp32", "gfx908:mfma_exact.bf16.fp32",
-          "gfx90a:mfma.fp16.fp32",         "gfx942:mfma.fp16.fp32",       "gfx942:mfma.tf32.fp32",
-          "gfx942:mfma.e4m3fnuz.fp32",     "x86:vdpbf16ps.bf16.fp32",     "x86:tdpbf16ps.bf16.fp32"}) {
+    for (const char* key : {"sm_90:mma.fp16.fp32",
+                            "sm_90:mma.fp16.fp16",
+                            "sm_90:mma.bf16.fp32",
+                            "sm_90:mma.tf32.fp32",
+                            "sm_80:mma.fp16.fp32",
+                            "sm_70:mma.fp16.fp32",
+                            "sm_90:wgmma.e4m3.fp32",
+                            "sm_89:mma.e5m2.fp32",
+                            "sm_90:mma.e4m3.fp32",
+                            "sm_90:mma.e4m3.fp16",
+                            "sm_100:tcgen05.e4m3.fp32",
+                            "sm_100:tcgen05.fp16_bf16.fp32",
+                            "sm_100:tcgen05.bf16_fp16.fp32",
+                            "gfx908:mfma_pairwise.fp16.fp32",
+                            "gfx908:mfma_pairwise.bf16.fp32",
+                            "gfx908:mfma.fp32.fp32",
+                            "gfx908:mfma.fp16.fp32",
+                            "gfx908:mfma.bf16.fp32",
+                            "gfx90a:mfma.fp16.fp32",
+                            "gfx942:mfma.fp16.fp32",
+                            "gfx942:mfma.tf32.fp32",
+                            "gfx942:mfma.e4m3fnuz.fp32",
+                            "x86:vdpbf16ps.bf16.fp32",
+                            "x86:tdpbf16ps.bf16.fp32"}) {
         const ulp::TensorCoreModel model = ulp::unit_model<ulp::TensorCoreModel>(key);
         const bool chain = model.summation == ulp::Summation::fma_chain;
         all.push_back({key, chain ? model.instruction_k : model.group_size,

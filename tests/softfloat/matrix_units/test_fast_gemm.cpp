@@ -348,8 +348,8 @@ TEST_CASE("a kernel of another arithmetic than the model's is caught, one of eac
     caught("sm_90:mma.fp16.fp32", DataClass::wide, [](Model& model) { model.fraction_bits -= 1; });
     caught("gfx942:mfma.fp16.fp32", DataClass::wide, [](Model& model) { model.fraction_bits -= 1; });
     caught("gfx942:mfma.e4m3fnuz.fp32", DataClass::wide, [](Model& model) { model.fraction_bits = 10; });
-    caught("gfx908:mfma.fp16.fp32", DataClass::ordinary, [](Model& model) { model.group_size = 2; });
-    caught("gfx908:mfma_exact.fp16.fp32", DataClass::ordinary, [](Model& model) { model.summation = pairwise; });
+    caught("gfx908:mfma_pairwise.fp16.fp32", DataClass::ordinary, [](Model& model) { model.group_size = 2; });
+    caught("gfx908:mfma.fp16.fp32", DataClass::ordinary, [](Model& model) { model.summation = pairwise; });
     caught("gfx908:mfma.fp32.fp32", DataClass::ordinary, [](Model& model) { model.summation = fma_pairs; });
     caught("gfx90a:mfma.fp16.fp32", DataClass::subnormal,
            [](Model& model) { model.flush_subnormals = model.positive_input_zeros = false; });

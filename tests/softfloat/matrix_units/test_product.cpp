@@ -13,6 +13,7 @@
 #include "softfloat/matrix_units/integer_model.hpp"
 #include "softfloat/matrix_units/product.hpp"
 #include "softfloat/matrix_units/units.hpp"
+#include "softfloat/round.hpp"
 #include "tests/softfloat/matrix_units/bits.hpp"
 
 namespace {
@@ -95,10 +96,41 @@ TEST_CASE("sums of pieces may be added in the accumulator's format") {
     const std::vector<float> b(64, 1.0F);
     float d = 0;
     const ulp::GemmProblem problem{{a.data(), 1, 64}, {b.data(), 64, 1}, {}, {&d, 1, 1}};
-    ulp::soft_product(model, {.split_k = 4, .narrow_sums = true}, problem);
+    ulp::soft_product(model, {.split_k = 4, .sum_format = ulp::formats::fp16}, problem);
     CHECK(d == 2048);
     ulp::soft_product(model, {.split_k = 4}, problem);
     CHECK(d == 2052);
+}
+
+TEST_CASE("partial sums are held in the formats of their order, and added in its direction") {
+    const TensorCoreModel& model = ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.bf16.fp32");
+    const RandomDot dot(model, 112, 9);
+    const auto bf16 = [](float x) { return ulp::round_to(ulp::formats::bf16, x); };
+    std::vector<float> piece;
+    for (std::size_t i = 0; i < 112; i += 16) piece.push_back(dot.chain(model, i, i + 16, i == 0 ? 0.75F : 0));
+    const auto given = [&](ulp::ProductOrder order) {
+        order.split_k = 7;
+        return bits(dot.product(model, order, 0.75F));
+    };
+    float sums = bf16(piece[0]), wide_total = sums, in_place = sums, backwards = piece[6];
+    for (std::size_t i = 1; i < 7; ++i) {
+        sums = bf16(sums + bf16(piece[i]));
+        wide_total += bf16(piece[i]);
+        in_place = bf16(in_place + piece[i]);
+        backwards += piece[6 - i];
+    }
+    CHECK(given({.sum_format = ulp::formats::bf16}) == bits(sums));
+    CHECK(given({.sum_format = ulp::formats::bf16, .total_format = ulp::formats::fp32}) == bits(wide_total));
+    CHECK(given({.total_format = ulp::formats::bf16}) == bits(in_place));
+    CHECK(given({.reduction = ulp::SumOrder::descending}) == bits(backwards));
+    const float pairs = ((piece[0] + piece[1]) + (piece[2] + piece[3])) + ((piece[4] + piece[5]) + piece[6]);
+    CHECK(given({.reduction = ulp::SumOrder::pairwise}) == bits(pairs));
+    CHECK(ulp::name_of(ulp::ProductOrder{.split_k = 7, .sum_format = ulp::formats::bf16}) ==
+          "split-k 7, partial sums in bf16");
+    CHECK_THROWS_WITH_AS((void)dot.product(model, {.sum_format = ulp::formats::bf16}, 0),
+                         doctest::Contains("give split or piece"), std::invalid_argument);
+    CHECK_THROWS_WITH_AS((void)dot.product(model, {.split_k = 2, .sum_format = ulp::formats::fp64}, 0),
+                         doctest::Contains("held in fp32 at most, not in fp64"), std::invalid_argument);
 }
 
 TEST_CASE("pieces of a sliced k take turns") {

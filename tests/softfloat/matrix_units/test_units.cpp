@@ -45,9 +45,9 @@ TEST_CASE("what the table does not have is refused, with the nearest rows") {
     CHECK_THROWS_AS((void)ulp::find_unit("Z80", "s8", "s32"), std::invalid_argument);
 }
 
-TEST_CASE("rows of Hopper have policy set H, other fused rows B, units of ordinary operations none") {
+TEST_CASE("fused rows without block scales have policy set H, those with scales B, units of ordinary operations none") {
     CHECK(ulp::find_unit("sm_90:wgmma.e4m3.fp16").policies == "H");
-    CHECK(ulp::find_unit("sm_80:mma.fp16.fp16").policies == "B");
+    CHECK(ulp::find_unit("sm_80:mma.fp16.fp16").policies == "H");
     CHECK(ulp::find_unit("sm_120:mma.nvf4.e2m1.fp32").policies == "B");
     CHECK(ulp::find_unit("sm_90:mma.fp64.fp64").policies.empty());
     CHECK(ulp::find_unit("sm_90:mma.s8.s32").policies.empty());
