@@ -245,6 +245,7 @@ void NetRun::write_logs() {
     if (options_.trace.empty()) return;
     const std::string unit = backend_for(options_, trainer_.engine().recipe);
     Trace trace = trainer_.trace();
+    if (first_ > 0) trace.parameters = before_.parameters;  // which a process without a step has not seen
     trace.steps.insert(trace.steps.begin(), before_.steps.begin(), before_.steps.end());
     write_trace(options_.trace, {device_of(unit), words_of(options_, unit), std::move(trace)});
 }
