@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Writes what is generated in the documents: the tables of docs/reference, the table in docs/experiments.md, that of the
-# arrows in docs/architecture.md, and,
-# where out/ holds results (after ./run.sh), the figures.
+# Writes what is generated in the documents: the tables of docs/reference, the digests of training runs, the table in
+# docs/experiments.md, that of the arrows in docs/architecture.md, and, where out/ holds results (after ./run.sh), the
+# figures.
 # Usage: docs/update.sh [ULPLAB_PROGRAM [OUTPUT_FOLDER]]; the test of stale tables gives another output folder.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -24,6 +24,12 @@ awk -v table="$to/table.part" '
     /^<!-- end of table -->/ { inside = 0 }
     !inside
     /^<!-- table of experiments/ { inside = 1; while ((getline line <table) > 0) print line }' docs/experiments.md | write docs/experiments.md
+# The bits of a short training with every recipe, from one day to the next; those that changed are told.
+"$ulplab" dev digests | write docs/reference/digests.txt.new
+[ ! -f docs/reference/digests.txt ] ||
+    { diff docs/reference/digests.txt "$to/docs/reference/digests.txt.new" || true; } |
+    awk '/^[<>]/ && !told[$2, $3]++ { print "update.sh: other bits than before: " $2 " on " $3 }' >&2
+mv "$to/docs/reference/digests.txt.new" "$to/docs/reference/digests.txt"
 docs/rooms.sh >"$to/table.part"
 awk -v table="$to/table.part" '
     /^<!-- end of arrows -->/ { inside = 0 }

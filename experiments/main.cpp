@@ -7,6 +7,7 @@
 #include "gpu/backends.hpp"
 
 int main(int argc, char** argv) {
+    ulp::keep_standard_streams();
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     const std::string name = std::filesystem::path(argv[0]).filename().string();
     ulp::gpu::register_gpu_backends();

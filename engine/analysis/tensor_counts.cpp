@@ -273,14 +273,15 @@ FormatLoss losses_in_blocks(const std::vector<float>& numbers, const Shape& shap
     std::int64_t subnormal = 0;
     for (const float x : quantized.numbers) subnormal += x != 0 && std::fabs(x) < smallest ? 1 : 0;
     std::vector<float> values = dequantize(std::move(quantized));
-    std::vector<float> kept = numbers;
+    std::vector<float> kept;  // with zeros where no difference can be taken
     std::int64_t overflow = 0;
     for (std::size_t i = 0; i < values.size(); ++i) {
         if (std::isfinite(values[i])) continue;
+        if (kept.empty()) kept = numbers;
         overflow += std::isfinite(kept[i]) && kept[i] != 0 ? 1 : 0;
         kept[i] = values[i] = 0;
     }
-    FormatLoss loss = loss_between(kept, values, overflow_from(formats::fp64), 0);
+    FormatLoss loss = loss_between(kept.empty() ? numbers : kept, values, overflow_from(formats::fp64), 0);
     loss.subnormal = subnormal;
     loss.overflow = overflow;
     return loss;

@@ -49,7 +49,9 @@ namespace fs = std::filesystem;
 /// A file read through zlib, which passes plain files as they are.
 class IdxFile {
   public:
-    explicit IdxFile(const fs::path& path) : path_(path), file_(gzopen(path.c_str(), "rb")) {
+    explicit IdxFile(const fs::path& path)
+        : path_(path),
+          file_(fs::is_regular_file(path) ? gzopen(path.c_str(), "rb") : nullptr) {  // a pipe may never come
         if (!file_) throw DataError(fmt::format("{}: cannot be opened", path.string()));
     }
 

@@ -7,6 +7,7 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <optional>
 #include <system_error>
@@ -33,9 +34,9 @@ bool is_known(std::string_view dtype) {
     return std::find(known_types.begin(), known_types.end(), dtype) != known_types.end();
 }
 
-/// The text after 'key': in the header's dictionary, from its first character that is no blank.
-std::optional<std::string_view> value_of(std::string_view header, std::string_view key) {
-    const std::size_t at = header.find("'" + std::string(key) + "'");
+/// The text after 'key': or "key": in the header's dictionary, from its first character that is no blank.
+std::optional<std::string_view> value_of(std::string_view header, const std::string& key) {
+    const std::size_t at = std::min(header.find("'" + key + "'"), header.find('"' + key + '"'));
     if (at == std::string_view::npos) return std::nullopt;
     std::size_t colon = header.find(':', at);
     if (colon == std::string_view::npos) return std::nullopt;
@@ -44,11 +45,18 @@ std::optional<std::string_view> value_of(std::string_view header, std::string_vi
     return header.substr(colon);
 }
 
-std::string dtype_of(const fs::path& path, std::string_view header) {
+/// The text in quotes; nothing for a structure's list.
+std::optional<std::string> descr_of(std::string_view header) {
     const auto value = value_of(header, "descr");
-    if (!value || value->size() < 2 || value->front() != '\'') refuse(path, "the header names no simple type (descr)");
-    const std::size_t end = value->find('\'', 1);
-    const std::string dtype(value->substr(1, end == std::string_view::npos ? end : end - 1));
+    if (!value || value->size() < 2 || (value->front() != '\'' && value->front() != '"')) return std::nullopt;
+    const std::size_t end = value->find(value->front(), 1);
+    return std::string(value->substr(1, end == std::string_view::npos ? end : end - 1));
+}
+
+std::string dtype_of(const fs::path& path, std::string_view header) {
+    const std::optional<std::string> descr = descr_of(header);
+    if (!descr) refuse(path, "the header names no simple type (descr)");
+    const std::string& dtype = *descr;
     if (dtype.starts_with('>')) {
         refuse(path, "type '" + dtype + "' is big-endian; save it with array.astype(array.dtype.newbyteorder('<'))");
     }
@@ -129,10 +137,6 @@ void require_size(const fs::path& path, const Array& array, std::uint64_t found)
                      (found < expected ? "; the file is truncated" : ""));
 }
 
-void require_c_order(const fs::path& path, const Array& array) {
-    if (array.fortran_order) refuse(path, "is in Fortran order; save numpy.ascontiguousarray(array)");
-}
-
 std::string header_text(const std::string& dtype, const std::vector<std::int64_t>& extents, bool fortran_order) {
     std::string shape;
     for (const std::int64_t extent : extents) shape += std::to_string(extent) + ", ";
@@ -168,6 +172,39 @@ Beginning parse_beginning(const fs::path& path, std::string_view file) {
     const Header header = header_of(path, file);
     return {{dtype_of(path, header.text), shape_of(path, header.text), fortran_order_of(path, header.text), {}},
             header.data_at};
+}
+
+std::optional<std::string> odd_type(const fs::path& path, std::string_view file) {
+    const Header header = header_of(path, file);
+    const std::optional<std::string> descr = descr_of(header.text);
+    if (!descr) return "a structure";
+    if (is_known(*descr) || (descr->starts_with('>') && is_known('<' + descr->substr(1)))) return std::nullopt;
+    return descr;
+}
+
+bool is_c_ordered(const Array& array) {
+    return !array.fortran_order || std::ranges::count_if(array.shape, [](std::int64_t n) { return n != 1; }) <= 1;
+}
+
+std::string in_c_order(const Array& array, std::string_view bytes) {
+    const std::size_t size = array.item_size();
+    const std::size_t extents = array.shape.size();
+    std::vector<std::size_t> strides(extents, size);  // bytes from one element to the next along an extent
+    for (std::size_t i = 1; i < extents; ++i)
+        strides[i] = strides[i - 1] * static_cast<std::size_t>(array.shape[i - 1]);
+    std::vector<std::int64_t> place(extents);
+    std::string result;
+    result.reserve(bytes.size());
+    for (std::size_t at = 0; result.size() < bytes.size();) {
+        result.append(bytes.substr(at, size));
+        for (std::size_t i = extents; i-- > 0;) {  // the last index runs fastest
+            at += strides[i];
+            if (++place[i] < array.shape[i]) break;
+            at -= strides[i] * static_cast<std::size_t>(array.shape[i]);
+            place[i] = 0;
+        }
+    }
+    return result;
 }
 
 Array read(const fs::path& path) { return parse(path, read_whole_file(path)); }
@@ -215,8 +252,12 @@ std::optional<double> number_at(const Array& array, std::size_t at) {
 }
 
 Numbers read_numbers(const fs::path& path) {
-    const Array array = read(path);
-    require_c_order(path, array);
+    Array array = read(path);
+    if (!is_c_ordered(array)) {
+        const std::string ordered =
+            in_c_order(array, {reinterpret_cast<const char*>(array.data.data()), array.data.size()});
+        std::memcpy(array.data.data(), ordered.data(), ordered.size());
+    }
     Numbers numbers{array.shape, std::vector<double>(static_cast<std::size_t>(array.size()))};
     for (std::size_t i = 0; i < numbers.values.size(); ++i) {
         const std::optional<double> value = number_at(array, i);
@@ -245,10 +286,10 @@ std::vector<StoredBytes> npy_bytes(const std::filesystem::path& path) {
     const auto file = std::make_shared<const MappedFile>(path);
     const npy::Beginning beginning = npy::parse_beginning(path, file->bytes());
     const std::string_view bytes = file->bytes().substr(beginning.header_size);
-    npy::require_c_order(path, beginning.array);
     npy::require_size(path, beginning.array, bytes.size());
-    return {{"", beginning.array.dtype, beginning.array.shape, bytes.size(),
-             [file, bytes] { return pieces_of(file, bytes); }}};
+    return {{"", beginning.array.dtype, beginning.array.shape, bytes.size(), [file, bytes, array = beginning.array] {
+                 return npy::is_c_ordered(array) ? pieces_of(file, bytes) : pieces_of(npy::in_c_order(array, bytes));
+             }}};
 }
 
 }  // namespace ulp

@@ -38,6 +38,17 @@ struct Beginning {
 };
 Beginning parse_beginning(const std::filesystem::path& name, std::string_view bytes);
 
+/// The type of an array of which only the beginning is there, as the file has it, where it is no number: "<U5", "|O",
+/// "|b1", "<c8", "a structure". Nothing for the types that are read, and for big-endian ones, which the other readers
+/// refuse with the remedy.
+std::optional<std::string> odd_type(const std::filesystem::path& name, std::string_view bytes);
+
+/// Whether elements in the order of the file are in C order: also those of Fortran order with at most one extent that
+/// is not 1.
+bool is_c_ordered(const Array& array);
+/// The elements of an array in Fortran order, in C order; `array` says type and shape.
+std::string in_c_order(const Array& array, std::string_view bytes);
+
 /// What stands before the elements of an array in C order: magic number, version 1.0 and header. `dtype` is one that
 /// `read` knows; a shape has at most some thousand extents.
 std::string header_for(const std::string& dtype, const std::vector<std::int64_t>& shape);
@@ -56,7 +67,7 @@ struct Numbers {
 };
 /// Element i, in the order of the file. Nothing for an integer beyond 2^53, which a double cannot hold.
 std::optional<double> number_at(const Array& array, std::size_t i);
-/// Throws DataError, too, for Fortran order and for integers beyond 2^53, which a double cannot hold.
+/// In C order. Throws DataError, too, for integers beyond 2^53, which a double cannot hold.
 Numbers read_numbers(const std::filesystem::path& path);
 
 /// A row-major matrix of these elements.

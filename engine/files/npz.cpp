@@ -3,7 +3,7 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <fstream>
+#include <cstring>
 #include <memory>
 #include <set>
 #include <vector>
@@ -105,6 +105,19 @@ Member member_at(const Archive& archive, std::uint64_t& at) {
     return member;
 }
 
+/// A few bytes can stand for a thousand times as many.
+void require_bounded(const Archive& archive, const std::vector<Member>& members) {
+    constexpr std::uint64_t most_times = 100;
+    constexpr std::uint64_t always_good = std::uint64_t{1} << 26;
+    std::uint64_t all = 0;
+    for (const Member& member : members) all += std::min(member.size, std::uint64_t{1} << 50);
+    if (all <= always_good || all / most_times <= archive.size()) return;
+    throw DataError(fmt::format(
+        "{}: its arrays are {} bytes, more than {} times the {} bytes of the file, which is the limit; save it "
+        "uncompressed, with numpy.savez",
+        archive.file().string(), all, most_times, archive.size()));
+}
+
 /// The central directory's members, which must not overlap: else a small file could stand for a huge one.
 std::vector<Member> members_of(const Archive& archive) {
     const std::size_t end = archive.last("PK\x05\x06");
@@ -120,6 +133,7 @@ std::vector<Member> members_of(const Archive& archive) {
     }
     std::vector<Member> members;
     for (std::uint64_t i = 0; i < count; ++i) members.push_back(member_at(archive, at));
+    require_bounded(archive, members);
     std::vector<Member> by_place = members;
     std::ranges::sort(by_place, {}, &Member::header_at);
     for (std::size_t i = 1; i < by_place.size(); ++i) {
@@ -166,7 +180,12 @@ std::string contents_of(const Archive& archive, const Member& member) {
 
 std::vector<float> numbers_of(const Archive& archive, const Member& member) {
     const fs::path name = archive.file() / member.name;
-    const npy::Array array = npy::parse(name, contents_of(archive, member));
+    npy::Array array = npy::parse(name, contents_of(archive, member));
+    if (!npy::is_c_ordered(array)) {
+        const std::string ordered =
+            npy::in_c_order(array, {reinterpret_cast<const char*>(array.data.data()), array.data.size()});
+        std::memcpy(array.data.data(), ordered.data(), ordered.size());
+    }
     std::vector<float> values(static_cast<std::size_t>(array.size()));
     for (std::size_t i = 0; i < values.size(); ++i) {
         const std::optional<double> value = npy::number_at(array, i);
@@ -176,14 +195,14 @@ std::vector<float> numbers_of(const Archive& archive, const Member& member) {
     return values;
 }
 
+/// Of an array of a type that is no number: its type alone.
 npy::Beginning beginning_of(const Archive& archive, const Member& member) {
     constexpr std::uint64_t longest_header = 1 << 17;
     const fs::path name = archive.file() / member.name;
-    npy::Beginning beginning = npy::parse_beginning(name, contents_of(archive, member, longest_header));
+    const std::string bytes = contents_of(archive, member, longest_header);
+    if (auto type = npy::odd_type(name, bytes)) return {{std::move(*type), {}, false, {}}, 0};
+    npy::Beginning beginning = npy::parse_beginning(name, bytes);
     const npy::Array& array = beginning.array;
-    if (array.fortran_order) {
-        throw DataError(name.string() + ": is in Fortran order; save numpy.ascontiguousarray(array)");
-    }
     if (member.size - beginning.header_size != static_cast<std::uint64_t>(array.size()) * array.item_size()) {
         refuse(archive.file(), fmt::format("the size of {} does not fit its shape", member.name));
     }
@@ -192,7 +211,7 @@ npy::Beginning beginning_of(const Archive& archive, const Member& member) {
 
 StoredArray array_of(const std::shared_ptr<const Archive>& archive, const Member& member) {
     const npy::Array array = beginning_of(*archive, member).array;
-    const bool exact = array.dtype == "<f4" || array.item_size() < 4;
+    const bool exact = array.dtype == "<f4" || array.dtype.ends_with('2') || array.dtype.ends_with('1');
     return {array.dtype, array.shape, exact, [archive, member] { return numbers_of(*archive, member); }};
 }
 
@@ -252,10 +271,15 @@ class MemberReader {
     std::string buffer_;
 };
 
-PieceReader pieces_of(const std::shared_ptr<const Archive>& archive, const Member& member, std::size_t header_size) {
+PieceReader pieces_of(const std::shared_ptr<const Archive>& archive, const Member& member,
+                      const npy::Beginning& beginning) {
     const auto reader = std::make_shared<MemberReader>(archive, member);
-    (void)reader->next(header_size);
-    return [reader] { return reader->next(piece_size); };
+    (void)reader->next(beginning.header_size);
+    if (npy::is_c_ordered(beginning.array)) return [reader] { return reader->next(piece_size); };
+    std::string all;
+    for (std::string_view piece = reader->next(piece_size); !piece.empty(); piece = reader->next(piece_size))
+        all += piece;
+    return ulp::pieces_of(npy::in_c_order(beginning.array, all));
 }
 
 std::string array_name(const fs::path& file, const Member& member) {
@@ -284,17 +308,14 @@ std::vector<StoredBytes> npz_bytes(const fs::path& file) {
         const std::string name = array_name(file, member);
         if (!names.insert(name).second) refuse(file, fmt::format("{} stands twice", name));
         const npy::Beginning beginning = beginning_of(*archive, member);
-        tensors.push_back(
-            {name, beginning.array.dtype, beginning.array.shape, member.size - beginning.header_size,
-             [archive, member, size = beginning.header_size] { return pieces_of(archive, member, size); }});
+        tensors.push_back({name, beginning.array.dtype, beginning.array.shape, member.size - beginning.header_size,
+                           [archive, member, beginning] { return pieces_of(archive, member, beginning); }});
     }
     return tensors;
 }
 
 StoredArrays stored_arrays(const fs::path& file) {
-    std::string mark(2, '\0');
-    std::ifstream(file, std::ios::binary).read(mark.data(), 2);
-    return mark == "PK" ? npz_arrays(file) : safetensors_arrays(file);
+    return MappedFile(file).bytes().starts_with("PK") ? npz_arrays(file) : safetensors_arrays(file);
 }
 
 }  // namespace ulp

@@ -122,6 +122,9 @@ Entry entry_of(const fs::path& file, const std::string& name, const Json& json) 
         refuse(file, fmt::format("{} is of type {}, which the format does not know", name, type_name));
     }
     const Json& place = json.at("data_offsets");
+    if (!place.is_array() || place.size() != 2 || !json.at("shape").is_array()) {
+        refuse(file, fmt::format("the shape or the place of {} is malformed", name));
+    }
     Entry entry{name, type, shape_of(file, name, json.at("shape")), whole_number(file, name, place.at(0)),
                 whole_number(file, name, place.at(1))};
     const std::uint64_t bits = static_cast<std::uint64_t>(volume(entry.shape)) * static_cast<std::uint64_t>(type->bits);
@@ -229,7 +232,8 @@ Layout layout_of(const fs::path& file, std::string_view bytes) {
     } catch (const std::invalid_argument& error) {
         refuse(file, fmt::format("its header is not JSON ({})", error.what()));
     }
-    if (!header.is_object()) refuse(file, "its header is not JSON");
+    const bool begins = bytes.substr(8).starts_with('{');  // a byte-order mark or blanks before it are refused
+    if (!header.is_object() || !begins) refuse(file, "its header is not JSON");
     try {
         take_header(file, header, bytes.size() - layout.data_at, layout);
     } catch (const Json::exception& error) {

@@ -20,9 +20,18 @@ namespace ulp {
 namespace fs = std::filesystem;
 
 PieceReader pieces_of(std::shared_ptr<const MappedFile> file, std::string_view bytes) {
-    return [file = std::move(file), bytes]() mutable {
-        const std::string_view piece = bytes.substr(0, mapped_piece_size);
+    return [file = std::move(file), bytes, piece = std::string_view()]() mutable {
+        if (!piece.empty()) file->forget(piece);
+        piece = bytes.substr(0, mapped_piece_size);
         bytes.remove_prefix(piece.size());
+        return piece;
+    };
+}
+
+PieceReader pieces_of(std::string all) {
+    return [all = std::make_shared<const std::string>(std::move(all)), given = false]() mutable {
+        const std::string_view piece = given ? std::string_view() : std::string_view(*all);
+        given = true;
         return piece;
     };
 }
@@ -105,14 +114,14 @@ void write_safetensors(const fs::path& path, const WrittenArrays& arrays,
     text.resize((text.size() + 7) / 8 * 8, ' ');  // the numbers start at a multiple of eight bytes
     std::string beginning;
     append_little_endian(beginning, text.size(), 8);
-    WholeFile file(path);
+    WholeFile file(behind_links(path));
     file.write(beginning + text);
     for (const WrittenArray& array : arrays) file.write(array.bytes);
     file.publish();
 }
 
 void write_npz(const fs::path& path, const WrittenArrays& arrays) try {
-    WholeFile file(path);
+    WholeFile file(behind_links(path));
     ZipWriter zip([&](std::string_view bytes) { file.write(bytes); });
     for (const WrittenArray& array : arrays) {
         if (!stays_inside(array.name)) {

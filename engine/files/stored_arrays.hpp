@@ -53,7 +53,8 @@ struct StoredBytes {
 };
 
 /// By what the file begins with, in the order of the file. Throws DataError that names the file and the remedy: none of
-/// the three, a pickle, cut short, lengths that lie, a name that stands twice, parts that overlap, Fortran order.
+/// the three, a pickle, cut short, lengths that lie, a name that stands twice, parts that overlap. Fortran order
+/// becomes C order; an array of an .npz archive whose type is no number is listed with it, and cannot be opened.
 std::vector<StoredBytes> stored_bytes(const std::filesystem::path& file);
 
 std::vector<StoredBytes> npy_bytes(const std::filesystem::path& file);
@@ -62,6 +63,8 @@ std::vector<StoredBytes> safetensors_bytes(const std::filesystem::path& file);
 
 /// Pieces of bytes that are mapped.
 PieceReader pieces_of(std::shared_ptr<const MappedFile> file, std::string_view bytes);
+/// Bytes in memory, as one piece.
+PieceReader pieces_of(std::string all);
 
 // Files of several named arrays: safetensors, and NumPy's .npz.
 

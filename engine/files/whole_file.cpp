@@ -2,15 +2,15 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <system_error>
 
@@ -26,6 +26,29 @@ namespace {
     throw DataError(fmt::format("{}: cannot be written: {}", path.string(), std::strerror(error)));
 }
 
+/// Until a writer of the pipe has written or closed it. Without a writer yet, poll waits as well.
+void wait_for_pipe(int file, const fs::path& path) {
+    pollfd waiting{file, POLLIN, 0};
+    if (::poll(&waiting, 1, -1) < 0) throw DataError(path.string() + ": interrupted while waiting for this pipe");
+}
+
+std::string bytes_of(int file, const fs::path& path) {
+    struct stat about {};
+    ::fstat(file, &about);
+    std::string all;
+    if (S_ISREG(about.st_mode)) all.reserve(static_cast<std::size_t>(about.st_size));
+    std::array<char, std::size_t{1} << 16> buffer;
+    for (;;) {
+        if (S_ISFIFO(about.st_mode)) wait_for_pipe(file, path);
+        const ssize_t count = ::read(file, buffer.data(), buffer.size());
+        if (count == 0) return all;
+        if (count > 0) all.append(buffer.data(), static_cast<std::size_t>(count));
+        if (count < 0 && errno != EINTR && errno != EAGAIN) {
+            throw DataError(fmt::format("{}: cannot be read: {}", path.string(), std::strerror(errno)));
+        }
+    }
+}
+
 }  // namespace
 
 std::string read_whole_file(const fs::path& path) {
@@ -33,9 +56,13 @@ std::string read_whole_file(const fs::path& path) {
         throw DataError(path.string() + ": is a device; give a file");
     }
     if (fs::is_directory(path)) throw DataError(path.string() + ": is a folder; give a file");
-    std::ifstream stream(path, std::ios::binary);
-    if (!stream) throw DataError(path.string() + ": cannot be opened");
-    return {std::istreambuf_iterator<char>(stream), {}};
+    const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);  // of a pipe: without waiting here
+    if (file < 0) throw DataError(path.string() + ": cannot be opened");
+    struct Closing {
+        int file;
+        ~Closing() { ::close(file); }
+    } const closing{file};
+    return bytes_of(file, path);
 }
 
 WholeFile::WholeFile(fs::path path) : path_(std::move(path)) {
@@ -78,6 +105,15 @@ void WholeFile::publish() {
     if (::fsync(descriptor_) != 0 || std::rename(temporary_.c_str(), path_.c_str()) != 0) refuse(path_, errno);
     ::close(descriptor_);
     descriptor_ = -1;
+}
+
+fs::path behind_links(fs::path path) {
+    constexpr int most_links = 40;  // as Linux has it
+    std::error_code error;
+    for (int links = 0; links < most_links && fs::is_symlink(path, error); ++links) {
+        path = path.parent_path() / fs::read_symlink(path, error);
+    }
+    return path;
 }
 
 void replace_whole_file(const fs::path& path, std::string_view bytes) {
@@ -193,6 +229,14 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
     if (place == MAP_FAILED) refuse(path, std::string("cannot be mapped (") + std::strerror(error) + ")");
     place_ = place;
     if (size_ > 0) madvise(place_, size_, MADV_SEQUENTIAL);
+}
+
+void MappedFile::forget(std::string_view bytes) const {
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    const auto offset = static_cast<std::size_t>(bytes.data() - static_cast<const char*>(place_));
+    const std::size_t first = (offset + page - 1) / page * page;  // the pages of these bytes alone
+    const std::size_t last = (offset + bytes.size()) / page * page;
+    if (first < last) madvise(static_cast<char*>(place_) + first, last - first, MADV_DONTNEED);
 }
 
 MappedFile::~MappedFile() {

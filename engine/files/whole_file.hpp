@@ -9,7 +9,8 @@
 
 namespace ulp {
 
-/// The bytes of a file. Throws DataError that names it.
+/// The bytes of a file, or of a pipe until its writers close it. Throws DataError that names it, also where a signal
+/// that the program catches comes while it waits for a pipe.
 std::string read_whole_file(const std::filesystem::path& path);
 
 /// A file that appears at its place when it is complete: a reader sees the old file or the new one, never a part. It is
@@ -38,6 +39,9 @@ class WholeFile {
     int descriptor_ = -1;
     std::string buffer_;
 };
+
+/// Where a path leads: what its last part, a symbolic link, names in the end. A WholeFile takes the place of a link.
+std::filesystem::path behind_links(std::filesystem::path path);
 
 /// A WholeFile of these bytes.
 void replace_whole_file(const std::filesystem::path& path, std::string_view bytes);
@@ -86,6 +90,8 @@ class MappedFile {
 
     /// As the file was when it was mapped; nobody may cut it short meanwhile.
     [[nodiscard]] std::string_view bytes() const { return {static_cast<const char*>(place_), size_}; }
+    /// Lets the system take back the memory of bytes that were read; they can be read again.
+    void forget(std::string_view bytes) const;
 
   private:
     void* place_ = nullptr;

@@ -4,11 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
+#include <filesystem>
 #include <vector>
 
 #include "engine/files/checked_json.hpp"
+#include "engine/files/whole_file.hpp"
 #include "engine/products/unit_fields.hpp"
 #include "engine/products/unit_limits.hpp"
 #include "softfloat/errors.hpp"
@@ -155,9 +155,8 @@ std::pair<std::string, std::string> formats_of(const IntegerModel& model) {
 }
 
 std::string text_of(const std::string& file) {
-    std::ifstream in(file, std::ios::binary);
-    if (!in) throw DataError(file + ": there is no such file, or it cannot be read");
-    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    if (!std::filesystem::exists(file)) throw DataError(file + ": there is no such file, or it cannot be read");
+    return read_whole_file(file);
 }
 
 }  // namespace

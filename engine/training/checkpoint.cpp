@@ -17,6 +17,7 @@ namespace fs = std::filesystem;
 using Metadata = std::map<std::string, std::string>;
 
 constexpr std::string_view identity_prefix = "run/";
+constexpr std::string_view kept_prefix = "kept/";
 constexpr std::string_view checkpoint_format = "2";
 
 [[noreturn]] void refuse(const fs::path& file, const std::string& why) {
@@ -154,12 +155,13 @@ std::string checksum_of(const Safetensors& contents) {
     return sha.hex();
 }
 
-void save_checkpoint(const fs::path& file, Trainer& trainer, const RunIdentity& more) {
+void save_checkpoint(const fs::path& file, Trainer& trainer, const RunIdentity& more, const KeptTexts& kept) {
     Safetensors contents;
     Metadata& metadata = contents.metadata;
     for (const auto& [name, value] : identity_with(trainer, more)) {
         metadata[std::string(identity_prefix) + name] = value;
     }
+    for (const auto& [name, text] : kept) metadata[std::string(kept_prefix) + name] = text;
     metadata["format"] = checkpoint_format;
     metadata["step"] = fmt::format("{}", trainer.steps());
     metadata["optimizer_steps"] = fmt::format("{}", trainer.optimizer().steps());
@@ -183,7 +185,7 @@ void save_checkpoint(const fs::path& file, Trainer& trainer, const RunIdentity& 
     write_safetensors(file, contents);
 }
 
-void load_checkpoint(const fs::path& file, Trainer& trainer, const RunIdentity& more) {
+KeptTexts load_checkpoint(const fs::path& file, Trainer& trainer, const RunIdentity& more) {
     const Safetensors contents = read_safetensors(file);
     const Metadata& metadata = contents.metadata;
     require_undamaged(file, contents);
@@ -227,6 +229,11 @@ void load_checkpoint(const fs::path& file, Trainer& trainer, const RunIdentity& 
     trainer.scaler().rule() = rule;
     each_tensor(trainer, [&](const std::string& name, Tensor& tensor) { tensor = contents.tensors.at(name); });
     trainer.continue_at(steps, std::move(history), std::move(trace));
+    KeptTexts kept;
+    for (const auto& [name, text] : metadata) {
+        if (name.starts_with(kept_prefix)) kept.emplace(name.substr(kept_prefix.size()), text);
+    }
+    return kept;
 }
 
 }  // namespace ulp

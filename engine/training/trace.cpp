@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
-#include <fstream>
+#include <filesystem>
 #include <map>
 #include <sstream>
 #include <string_view>
@@ -145,9 +145,8 @@ void write_trace(const std::string& path, const TraceFile& file) {
 }
 
 bool is_trace(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    std::string text(step_columns.size(), ' ');
-    file.read(text.data(), static_cast<std::streamsize>(text.size()));
+    if (!std::filesystem::is_regular_file(path)) return false;
+    const std::string text(MappedFile(path).bytes().substr(0, step_columns.size()));
     return text.starts_with(head) || text.starts_with(step_columns) || text.starts_with(old_head);
 }
 

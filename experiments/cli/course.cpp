@@ -157,7 +157,8 @@ ExitCode grade_all_students(const GradeCommandOptions& options, const std::vecto
     int points = 0;
     for (const course::Exercise* exercise : exercises) points += exercise->points();
     const auto grades = course::grade_class(all, [points](const course::StudentGrade& grade) {
-        fmt::print("{:<22} {:>3} of {}{}\n", grade.student, grade.total, points, grade.resumed ? "  (as before)" : "");
+        fmt::print("{:<22} {:>3} of {}{}\n", shown(grade.student), grade.total, points,
+                   grade.resumed ? "  (as before)" : "");
         std::fflush(stdout);
     });
     fmt::print("{} students: {}\n", grades.size(), (std::filesystem::path(options.out) / "grades.csv").string());

@@ -178,7 +178,7 @@ ExitCode diagnose(const DiagnoseOptions& options) {
         if (net && !recipe_is_mended(options, net->study)) search_operations(options, inspection, carried);
     }
     if (!options.page.empty()) {
-        write_file(options.page, diagnosis_page(options, inspection, findings, net));
+        write_output(options.page, diagnosis_page(options, inspection, findings, net));
         fmt::print(stderr, "Page: {}\n", options.page);
     }
     return ExitCode::good;

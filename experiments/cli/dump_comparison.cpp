@@ -87,7 +87,7 @@ ExitCode compare_dumps(const std::string& a, const std::string& b, bool as_json,
         if (first != found.end()) fmt::print("The first tensor that differs is {}.\n", printable(first->name));
     }
     if (!page.empty()) {
-        write_file(page, drift_page(found, drift, fmt::format("{} against {}", printable(a), printable(b))));
+        write_output(page, drift_page(found, drift, fmt::format("{} against {}", printable(a), printable(b))));
         fmt::print(stderr, "Page: {}\n", page);
     }
     return first == found.end() ? ExitCode::good : ExitCode::bits_differ;

@@ -112,7 +112,7 @@ void print_console(const Inspection& result) {
 }
 
 void write_page(const InspectOptions& options, const std::string& page) {
-    write_file(options.page, page);
+    write_output(options.page, page);
     fmt::print(stderr, "Page: {}\n", options.page);
 }
 

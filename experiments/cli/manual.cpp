@@ -81,6 +81,7 @@ constexpr const char* exit_codes[][2] = {{"0", "good"},
                                          {"2", "wrong usage"},
                                          {"3", "missing or bad data, or a place that cannot be written"},
                                          {"4", "bits differ"},
+                                         {"129", "ended by SIGHUP"},
                                          {"130", "ended by Ctrl-C"},
                                          {"143", "ended by SIGTERM"}};
 

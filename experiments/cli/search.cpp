@@ -90,7 +90,7 @@ ExitCode searched(const std::function<ExitCode()>& search) {
     } catch (const SearchInterrupted& interrupted) {
         fmt::print(stderr, "ulplab: interrupted; the training runs that are finished are kept; to resume:\n    {}\n",
                    command_line());
-        return interrupted.signal == SIGINT ? ExitCode::interrupted : ExitCode::terminated;
+        return ended_by(interrupted.signal);
     }
 }
 

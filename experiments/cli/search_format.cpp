@@ -121,7 +121,7 @@ ExitCode search_format(const FormatOptions& options) {
         fmt::print("{}.\n", sentence);
     }
     if (!options.page.empty()) {
-        write_file(options.page, recipe_page(study, net.name));
+        write_output(options.page, recipe_page(study, net.name));
         fmt::print(stderr, "Page: {}\n", options.page);
     }
     return sufficient_arm(study) != nullptr ? ExitCode::good : ExitCode::claim_failed;

@@ -67,10 +67,9 @@ Model& initialised(Model& model, const TrainOptions& options) {
     return model;
 }
 
-/// What a path means for a file that takes the place of another: links of its folder followed, its own not.
+/// Where the file of a path lies, links followed.
 std::filesystem::path place_of(const std::filesystem::path& path) {
-    const std::filesystem::path whole = std::filesystem::absolute(path);
-    return std::filesystem::weakly_canonical(whole.parent_path()) / whole.filename();
+    return std::filesystem::weakly_canonical(behind_links(std::filesystem::absolute(path)));
 }
 
 /// Before hours of training: throws UsageError where two of the files that the options name are one, or the weights'
@@ -103,7 +102,7 @@ void require_outputs(const TrainOptions& options) {
                 fmt::format("{} and {} are both {}, and one would replace the other; give each its own file",
                             other->second, option, *file));
         }
-        if (file != &lock) const WholeFile writable(*file);
+        if (file != &lock) const WholeFile writable(behind_links(*file));
     }
 }
 
@@ -156,6 +155,8 @@ class NetRun {
     void start_from_weights();
     void resume();
     void train();
+    /// Products, histograms and trace, of all steps.
+    void write_logs();
     void save();
     ExitCode interrupted(int signal);
     ExitCode report();
@@ -175,6 +176,7 @@ class NetRun {
     Watch watch_;
     std::optional<ProductLog> products_;
     std::optional<HistogramLog> histograms_;
+    Trace before_;            // steps of earlier processes, where there is a trace
     std::int64_t first_ = 0;  // step that this process began with
     std::int64_t skipped_ = 0;
     double loss_ = 0;
@@ -216,8 +218,11 @@ void NetRun::resume() {
     lock_.emplace(options_.checkpoint);
     identity_ = identity();
     if (!std::filesystem::exists(options_.checkpoint)) return;
-    load_checkpoint(options_.checkpoint, trainer_, identity_);
+    const KeptTexts kept = load_checkpoint(options_.checkpoint, trainer_, identity_);
     first_ = trainer_.steps();
+    if (first_ > 0 && products_) products_->continue_from(options_.products, first_);
+    if (first_ > 0 && histograms_) histograms_->continue_from(options_.checkpoint, kept);
+    if (first_ > 0 && !options_.trace.empty()) before_ = trace_before(options_.trace, first_, trainer_.model());
     if (first_ < options_.steps) {
         fmt::print("{}: resumed at step {}\n", options_.checkpoint, first_);
         std::fflush(stdout);
@@ -234,8 +239,21 @@ double NetRun::loss_now() {
     return static_cast<double>(task_.loss(tape, net_, trainer_.steps() - 1).value()[0]);
 }
 
+void NetRun::write_logs() {
+    if (products_) products_->write(options_.products);
+    if (histograms_) histograms_->write(options_.histograms);
+    if (options_.trace.empty()) return;
+    const std::string unit = backend_for(options_, trainer_.engine().recipe);
+    Trace trace = trainer_.trace();
+    if (first_ > 0) trace.parameters = before_.parameters;  // which a process without a step has not seen
+    trace.steps.insert(trace.steps.begin(), before_.steps.begin(), before_.steps.end());
+    write_trace(options_.trace, {device_of(unit), words_of(options_, unit), std::move(trace)});
+}
+
 void NetRun::save() {
-    if (!options_.checkpoint.empty()) save_checkpoint(options_.checkpoint, trainer_, identity_);
+    if (options_.checkpoint.empty()) return;
+    write_logs();  // first: they may be longer than the checkpoint, which is resumed from, and not shorter
+    save_checkpoint(options_.checkpoint, trainer_, identity_, histograms_ ? histograms_->kept() : KeptTexts{});
 }
 
 void NetRun::train() {
@@ -264,7 +282,7 @@ ExitCode NetRun::interrupted(int signal) {
         fmt::print(stderr, "ulplab: interrupted after {} of {} steps, saved in {}; to resume:\n    {}\n", steps,
                    options_.steps, options_.checkpoint, command_line());
     }
-    return signal == SIGINT ? ExitCode::interrupted : ExitCode::terminated;
+    return ended_by(signal);
 }
 
 void NetRun::print_search(const std::string& since) const {
@@ -292,14 +310,10 @@ ExitCode NetRun::report() {
     if (trainer_.averages())
         fmt::print("test accuracy {:.1f} % with the averages\n", right(EvaluatedWeights::averages));
     if (options_.bytes) print_bytes("used", trainer_.bytes());
+    if (options_.counts && first_ > 0) fmt::print("counts since step {}\n", first_);
     if (options_.counts) print_counts(watch_);
     if (options_.why_nan) print_search(since);
-    if (products_) products_->write(options_.products);
-    if (histograms_) histograms_->write(options_.histograms);
-    if (!options_.trace.empty()) {
-        const std::string unit = backend_for(options_, trainer_.engine().recipe);
-        write_trace(options_.trace, {device_of(unit), words_of(options_, unit), trainer_.trace()});
-    }
+    write_logs();
     if (!options_.save_weights.empty()) save_weights(options_.save_weights, trainer_.model());
     if (watch_.first_nonfinite && options_.why_nan) {
         fmt::print(stderr, "ulplab: stopped after {} of {} steps, at the first number that is not finite\n",
@@ -325,13 +339,17 @@ ExitCode NetRun::run() {
     return report();
 }
 
-ExitCode train(const TrainOptions& options) {
+ExitCode train(TrainOptions options) {
     if (options.print_net) {
         fmt::print("{}", json_of(net_of(options.net)));
         return ExitCode::good;
     }
     require_sensible(options);
     require_outputs(options);
+    for (std::string* file :
+         {&options.checkpoint, &options.save_weights, &options.products, &options.trace, &options.histograms}) {
+        *file = behind_links(*file).string();
+    }
     return NetRun(options).run();
 }
 

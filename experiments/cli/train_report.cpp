@@ -1,11 +1,17 @@
 #include "experiments/cli/train_report.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <sstream>
+#include <stdexcept>
 #include <vector>
 
 #include "engine/files/whole_file.hpp"
+#include "softfloat/errors.hpp"
 
 namespace ulp {
 
@@ -40,6 +46,39 @@ ProductLog::ProductLog(Trainer& trainer, const std::string& backend) {
     };
 }
 
+namespace {
+
+constexpr std::string_view histogram_prefix = "histogram/";
+/// Zeros, the exponents from the lowest, infinities, NaNs.
+constexpr std::size_t all_counts = ExponentHistogram::highest - ExponentHistogram::lowest + 4;
+
+/// A file of a run that goes on does not begin with the run.
+[[noreturn]] void refuse_to_continue(const std::string& file, std::int64_t steps, const char* option) {
+    throw DataError(
+        fmt::format("{}: does not hold the first {} steps of this run, which a checkpoint continues; leave {} out, or "
+                    "train anew under another --checkpoint",
+                    file, steps, option));
+}
+
+}  // namespace
+
+void ProductLog::continue_from(const std::string& file, std::int64_t steps) {
+    std::istringstream lines(std::filesystem::exists(file) ? read_whole_file(file) : "");
+    std::string line;
+    std::getline(lines, line);
+    const bool is_log = line + "\n" == text_;
+    std::int64_t last = -1;
+    while (is_log && std::getline(lines, line)) {
+        std::int64_t step = -1;
+        std::from_chars(line.data(), line.data() + line.size(), step);
+        if (step >= steps) break;
+        if (step < last || step > last + 1) break;
+        last = step;
+        text_ += line + "\n";
+    }
+    if (last != steps - 1) refuse_to_continue(file, steps, "--products");
+}
+
 void ProductLog::write(const std::string& file) const { replace_whole_file(file, text_); }
 
 HistogramLog::HistogramLog(Trainer& trainer) {
@@ -55,17 +94,73 @@ HistogramLog::HistogramLog(Trainer& trainer) {
     trainer.watch([](std::int64_t) { return true; }, add);
 }
 
+HistogramLog::Counts HistogramLog::all() const {
+    Counts sums = before_;
+    for (const auto& [tensor, histogram] : counts_) {
+        std::vector<std::int64_t> counts = {histogram.zeros()};
+        for (int e = ExponentHistogram::lowest; e <= ExponentHistogram::highest; ++e) counts.push_back(histogram.at(e));
+        counts.insert(counts.end(), {histogram.infinities(), histogram.nans()});
+        std::vector<std::int64_t>& sum = sums[tensor];
+        sum.resize(counts.size());
+        for (std::size_t i = 0; i < counts.size(); ++i) sum[i] += counts[i];
+    }
+    return sums;
+}
+
+KeptTexts HistogramLog::kept() const {
+    KeptTexts texts;
+    for (const auto& [tensor, counts] : all()) {
+        texts[fmt::format("{}{}/{}", histogram_prefix, name_of(tensor.first), tensor.second)] =
+            fmt::format("{}", fmt::join(counts, " "));
+    }
+    return texts;
+}
+
+void HistogramLog::continue_from(const std::string& file, const KeptTexts& kept) {
+    for (int i = 0; i <= static_cast<int>(TensorRole::activation_gradient); ++i) {
+        const auto role = static_cast<TensorRole>(i);
+        const std::string prefix = fmt::format("{}{}/", histogram_prefix, name_of(role));
+        for (const auto& [name, text] : kept) {
+            if (!name.starts_with(prefix)) continue;
+            std::istringstream words(text);
+            std::vector<std::int64_t>& counts = before_[{role, name.substr(prefix.size())}];
+            for (std::int64_t count = 0; words >> count;) counts.push_back(count);
+        }
+    }
+    const auto is_whole = [](const auto& row) { return row.second.size() == all_counts; };
+    if (!before_.empty() && std::ranges::all_of(before_, is_whole)) return;
+    throw DataError(file +
+                    ": was saved without --histograms, so the steps before it are not counted; leave --histograms "
+                    "out, or train anew under another --checkpoint");
+}
+
+Trace trace_before(const std::string& file, std::int64_t steps, const Model& model) {
+    Trace now;
+    now.steps.emplace_back().digests = digests_of(model);
+    shorten_digests(now);
+    Trace trace = std::filesystem::exists(file) ? read_trace(file).trace : Trace{};
+    std::erase_if(trace.steps, [&](const TraceStep& step) { return step.step >= steps; });
+    bool whole = static_cast<std::int64_t>(trace.steps.size()) == steps;
+    for (std::size_t i = 0; whole && i < trace.steps.size(); ++i) {
+        whole = trace.steps[i].step == static_cast<std::int64_t>(i);
+    }
+    if (!whole || trace.steps.back().digests != now.steps.front().digests) refuse_to_continue(file, steps, "--trace");
+    return trace;
+}
+
 void HistogramLog::write(const std::string& file) const {
     std::string text = "role,tensor,exponent,count\n";
-    for (const auto& [tensor, counts] : counts_) {
-        const auto row = [&, start = fmt::format("{},{}", name_of(tensor.first), tensor.second)](const auto& exponent,
-                                                                                                 std::int64_t count) {
-            if (count > 0) text += fmt::format("{},{},{}\n", start, exponent, count);
-        };
-        row("zero", counts.zeros());
-        for (int e = ExponentHistogram::lowest; e <= ExponentHistogram::highest; ++e) row(e, counts.at(e));
-        row("infinity", counts.infinities());
-        row("nan", counts.nans());
+    for (const auto& [tensor, counts] : all()) {
+        for (std::size_t i = 0; i < counts.size(); ++i) {
+            const std::string exponent = i == 0                ? "zero"
+                                         : i == all_counts - 2 ? "infinity"
+                                         : i == all_counts - 1
+                                             ? "nan"
+                                             : fmt::to_string(ExponentHistogram::lowest + static_cast<int>(i) - 1);
+            if (counts[i] > 0) {
+                text += fmt::format("{},{},{},{}\n", name_of(tensor.first), tensor.second, exponent, counts[i]);
+            }
+        }
     }
     replace_whole_file(file, text);
 }

@@ -4,7 +4,9 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "engine/training/checkpoint.hpp"
 #include "engine/training/trainer.hpp"
 
 namespace ulp {
@@ -21,6 +23,8 @@ class ProductLog {
     ProductLog(const ProductLog&) = delete;
     ProductLog& operator=(const ProductLog&) = delete;
     void write(const std::string& file) const;
+    /// Begins with the lines that the file has of the steps before `steps`. Throws DataError where it lacks some.
+    void continue_from(const std::string& file, std::int64_t steps);
 
   private:
     std::string text_ = "step\tlayer\tpass\ttypes\tm\tn\tk\tbackend\tpath\n";
@@ -34,9 +38,21 @@ class HistogramLog {
     HistogramLog(const HistogramLog&) = delete;
     HistogramLog& operator=(const HistogramLog&) = delete;
     void write(const std::string& file) const;
+    /// The counts for a checkpoint, and back; `file` is the checkpoint. Throws DataError where it keeps none.
+    [[nodiscard]] KeptTexts kept() const;
+    void continue_from(const std::string& file, const KeptTexts& kept);
 
   private:
-    std::map<std::pair<TensorRole, std::string>, ExponentHistogram> counts_;
+    using Place = std::pair<TensorRole, std::string>;
+    using Counts = std::map<Place, std::vector<std::int64_t>>;  // zeros, exponents from the lowest, infinities, NaNs
+    [[nodiscard]] Counts all() const;
+
+    Counts before_;  // of the steps of earlier processes
+    std::map<Place, ExponentHistogram> counts_;
 };
+
+/// Of a run that was resumed after `steps` steps: those steps of its trace, from the file that has them. Throws
+/// DataError where it has not all of them, or is of another run.
+Trace trace_before(const std::string& file, std::int64_t steps, const Model& model);
 
 }  // namespace ulp

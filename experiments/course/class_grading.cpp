@@ -7,11 +7,14 @@
 #include <exception>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <thread>
 
 #include "engine/files/sha256.hpp"
 #include "engine/files/whole_file.hpp"
+#include "experiments/course/conversation.hpp"
 #include "experiments/course/grade_report.hpp"
+#include "experiments/course/judging.hpp"
 #include "experiments/framework/files.hpp"
 #include "softfloat/errors.hpp"
 
@@ -30,9 +33,25 @@ std::vector<std::string> students_in(const fs::path& folder) {
     return names;
 }
 
+/// What judges: this program, the compiler, the interpreter, and the questions with their answers, those of recordings
+/// among them.
+std::string digest_of_judges(const ClassOptions& options) {
+    std::string text = fmt::format("{}\n", fmt::join(options.grading.compiler, " "));
+    for (const std::string& program :
+         {std::string("/proc/self/exe"), options.grading.compiler.front(), options.grading.python}) {
+        const fs::path file = found_along_path(program);
+        text += fmt::format("{} {}\n", program, fs::is_regular_file(file) ? sha256_of(read_file(file)) : "not there");
+    }
+    for (const Exercise* exercise : options.exercises) {
+        const Asked asked = questions_for(*exercise, options.grading);
+        text += sha256_of(as_input(asked.questions) + as_input(asked.expected));
+    }
+    return sha256_of(text);
+}
+
 /// The files that Grader::grade may choose, with their contents, and all that the result depends on.
-std::string digest_of(const ClassOptions& options, const std::string& student) {
-    std::string text = fmt::format("1 {} {} {} {} {}\n", options.grading.seed, options.grading.public_only,
+std::string digest_of(const ClassOptions& options, const std::string& judges, const std::string& student) {
+    std::string text = fmt::format("2 {} {} {} {} {} {}\n", judges, options.grading.seed, options.grading.public_only,
                                    options.grading.limits.cpu_seconds, options.grading.limits.wall_seconds,
                                    options.grading.limits.memory_bytes);
     for (const Exercise* exercise : options.exercises) {
@@ -52,19 +71,35 @@ std::string digest_of(const ClassOptions& options, const std::string& student) {
     return sha256_of(text);
 }
 
-StudentGrade grade_student(const ClassOptions& options, const std::string& student, Grader& grader) {
-    const fs::path folder = options.out / student;
-    const std::string digest = digest_of(options, student);
-    StudentGrade grade{student, {}, 0, false};
+/// The scores of an earlier run of this digest; nothing where they are not whole, or not those of these exercises.
+std::optional<std::vector<int>> kept_scores(const ClassOptions& options, const fs::path& folder,
+                                            const std::string& digest) {
     std::error_code error;
-    if (fs::exists(folder / "grade.json", error)) {
-        const auto kept = nlohmann::json::parse(read_file(folder / "grade.json"), nullptr, false);
-        if (kept.is_object() && kept.value("digest", "") == digest) {
-            grade.scores = kept.at("scores").get<std::vector<int>>();
-            for (const int score : grade.scores) grade.total += score;
-            grade.resumed = true;
-            return grade;
-        }
+    for (const char* name : {"grade.json", "results.json", "junit.xml", "grade.txt"}) {
+        if (!fs::is_regular_file(folder / name, error)) return std::nullopt;
+    }
+    const auto kept = nlohmann::json::parse(read_file(folder / "grade.json"), nullptr, false);
+    if (!kept.is_object() || kept.value("digest", nlohmann::json()) != digest) return std::nullopt;
+    const nlohmann::json list = kept.value("scores", nlohmann::json());
+    if (!list.is_array() || list.size() != options.exercises.size()) return std::nullopt;
+    std::vector<int> scores;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        if (!list[i].is_number_unsigned() || list[i] > options.exercises[i]->points()) return std::nullopt;
+        scores.push_back(list[i].get<int>());
+    }
+    return scores;
+}
+
+StudentGrade grade_student(const ClassOptions& options, const std::string& judges, const std::string& student,
+                           Grader& grader) {
+    const fs::path folder = options.out / student;
+    const std::string digest = digest_of(options, judges, student);
+    StudentGrade grade{student, {}, 0, false};
+    if (auto scores = kept_scores(options, folder, digest)) {
+        grade.scores = std::move(*scores);
+        for (const int score : grade.scores) grade.total += score;
+        grade.resumed = true;
+        return grade;
     }
     std::vector<ExerciseResult> results;
     std::string text;
@@ -97,7 +132,8 @@ std::string table_of(const ClassOptions& options, const std::vector<StudentGrade
 }  // namespace
 
 std::string csv_field(const std::string& text) {
-    std::string field = !text.empty() && std::string_view("=+-@\t").find(text[0]) != std::string_view::npos ? "'" : "";
+    std::string field =
+        !text.empty() && std::string_view("=+-@\t\r\n").find(text[0]) != std::string_view::npos ? "'" : "";
     bool quote = false;
     for (const char c : text) {
         quote = quote || c == ',' || c == '"' || c == '\n' || c == '\r';
@@ -110,6 +146,8 @@ std::vector<StudentGrade> grade_class(const ClassOptions& options,
                                       const std::function<void(const StudentGrade&)>& told) {
     const std::vector<std::string> students = students_in(options.submissions);
     make_writable_folder(options.out);
+    const FileLock alone(options.out / "grades.csv");
+    const std::string judges = digest_of_judges(options);
     std::vector<StudentGrade> grades(students.size());
     std::atomic<std::size_t> next{0};
     std::mutex telling;
@@ -118,7 +156,7 @@ std::vector<StudentGrade> grade_class(const ClassOptions& options,
         try {
             Grader grader(options.grading);  // of this thread: its work folder, its compiled adapters
             for (std::size_t i = next++; i < students.size(); i = next++) {
-                grades[i] = grade_student(options, students[i], grader);
+                grades[i] = grade_student(options, judges, students[i], grader);
                 const std::lock_guard lock(telling);
                 told(grades[i]);
             }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/files/zip.hpp"
+#include "experiments/framework/exit_codes.hpp"
 #include "experiments/framework/files.hpp"
 #include "softfloat/errors.hpp"
 
@@ -79,14 +80,15 @@ std::string escaped(const std::string& text) {
 
 std::string console_text(const ExerciseResult& result) {
     std::string text = fmt::format("{:<22} {:>3} of {}\n", result.name, result.score(), result.points());
-    if (result.outcome != Outcome::judged) return text + indented(outcome_text(result), "  ") + "\n";
+    constexpr std::size_t most_shown = 100000;  // a submission's words are cut where they are taken
+    if (result.outcome != Outcome::judged) return shown(text + indented(outcome_text(result), "  ") + "\n", most_shown);
     for (const GroupResult& group : result.groups) {
         if (!group.passed())
             text += indented(fmt::format("{}: {}", group.name, group_text(result, group)), "  ") + "\n";
     }
     const std::string unexplained = unexplained_text(result);
     if (!unexplained.empty()) text += "  " + unexplained + "\n";
-    return text;
+    return shown(std::move(text), most_shown);
 }
 
 std::string gradescope_json(const std::vector<ExerciseResult>& results) {

@@ -32,18 +32,6 @@ namespace {
 constexpr int answer_descriptor = 3;
 constexpr std::size_t kept_of_printed = 64 << 10;
 
-/// Where along PATH a program lies; the name itself where it lies nowhere.
-std::string found_along_path(const std::string& program) {
-    if (program.find('/') != std::string::npos) return program;
-    const char* path = std::getenv("PATH");
-    std::istringstream folders(path != nullptr ? path : "/usr/bin:/bin");
-    for (std::string folder; std::getline(folders, folder, ':');) {
-        const std::string file = folder + "/" + program;
-        if (!folder.empty() && access(file.c_str(), X_OK) == 0) return file;
-    }
-    return program;
-}
-
 // --- The child, between fork and exec: only calls that are safe there.
 
 struct Pipes {
@@ -76,6 +64,12 @@ void limit(int resource, rlim_t soft, rlim_t hard) {
     setrlimit(static_cast<__rlimit_resource>(resource), &both);
 }
 
+/// Tells the grader why there is no program.
+[[noreturn]] void give_up(int failure, int error) {
+    [[maybe_unused]] const auto written = write(failure, &error, sizeof error);
+    _exit(127);
+}
+
 [[noreturn]] void become(Child& child, const Pipes& pipes) {
     setsid();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -89,8 +83,12 @@ void limit(int resource, rlim_t soft, rlim_t hard) {
     const int input = fcntl(pipes.input[1], F_DUPFD_CLOEXEC, 10);
     const int answers = fcntl(pipes.answers[1], F_DUPFD_CLOEXEC, 10);
     const int printed = fcntl(pipes.printed[1], F_DUPFD_CLOEXEC, 10);
-    if (child.rules >= 0) child.rules = fcntl(child.rules, F_DUPFD_CLOEXEC, 10);
+    const bool had_rules = child.rules >= 0;
+    if (had_rules) child.rules = fcntl(child.rules, F_DUPFD_CLOEXEC, 10);
     const int failure = fcntl(pipes.failure[1], F_DUPFD_CLOEXEC, std::max(10, child.rules + 1));
+    if (input < 0 || answers < 0 || printed < 0 || (had_rules && child.rules < 0) || failure < 0) {
+        give_up(pipes.failure[1], errno);  // too few descriptors
+    }
     dup2(input, STDIN_FILENO);
     dup2(printed, STDOUT_FILENO);
     dup2(printed, STDERR_FILENO);
@@ -113,9 +111,7 @@ void limit(int resource, rlim_t soft, rlim_t hard) {
     if (good) {
         execve(child.arguments[0], child.arguments.data(), child.environment.data());
     }
-    const int error = errno;
-    [[maybe_unused]] const auto written = write(failure, &error, sizeof error);
-    _exit(127);
+    give_up(failure, errno);
 }
 
 // --- The grader's side.
@@ -208,6 +204,17 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
 }
 
 }  // namespace
+
+std::string found_along_path(const std::string& program) {
+    if (program.find('/') != std::string::npos) return program;
+    const char* path = std::getenv("PATH");
+    std::istringstream folders(path != nullptr ? path : "/usr/bin:/bin");
+    for (std::string folder; std::getline(folders, folder, ':');) {
+        const std::string file = folder + "/" + program;
+        if (!folder.empty() && access(file.c_str(), X_OK) == 0) return file;
+    }
+    return program;
+}
 
 ConfinedRun run_confined(const std::vector<std::string>& command, const std::filesystem::path& folder,
                          const std::string& input, const Limits& limits, Confinement confinement) {

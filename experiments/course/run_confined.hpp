@@ -36,6 +36,9 @@ struct ConfinedRun {
     std::uint64_t most_memory_bytes = 0;
 };
 
+/// Where along PATH a program lies; the name itself where it lies nowhere.
+std::string found_along_path(const std::string& program);
+
 /// `command` is the program's path (or its name, searched along PATH) and its arguments.
 /// It runs in `folder`, which is its HOME and TMPDIR too; `input` is its standard input. Threads of the caller may do
 /// the same at the same time. Throws DataError where it cannot be started.

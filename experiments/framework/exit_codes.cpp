@@ -1,5 +1,6 @@
 #include "experiments/framework/exit_codes.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <omp.h>
 #include <unistd.h>
@@ -18,7 +19,7 @@ namespace {
 
 ExitCode report(ExitCode code, const std::exception& error) {
     std::fflush(stdout);
-    fmt::print(stderr, "ulplab: {}\n", error.what());
+    fmt::print(stderr, "ulplab: {}\n", shown(error.what()));
     return code;
 }
 
@@ -61,6 +62,29 @@ ExitCode watched(const std::function<ExitCode()>& action) {
 }
 
 }  // namespace
+
+std::string shown(std::string text, std::size_t most) {
+    const std::size_t all = text.size();
+    if (all > most) text = text.substr(0, most) + fmt::format("... ({} bytes more)", all - most);
+    for (char& c : text) {
+        if ((static_cast<unsigned char>(c) < ' ' && c != '\n') || c == 0x7F) c = '?';
+    }
+    return text;
+}
+
+void keep_standard_streams() {
+    for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream) {
+        if (fcntl(stream, F_GETFD) < 0) (void)open("/dev/null", O_RDONLY);
+    }
+    const auto write_or_lose = [](void*, const char* text, std::size_t size) {
+        [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text, size);
+        return static_cast<ssize_t>(size);
+    };
+    FILE* const lenient = fopencookie(nullptr, "w", {nullptr, write_or_lose, nullptr, nullptr});
+    if (lenient == nullptr) return;
+    setvbuf(lenient, nullptr, _IONBF, 0);
+    stderr = lenient;
+}
 
 ExitCode guarded(const std::function<ExitCode()>& action) {
     try {

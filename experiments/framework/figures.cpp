@@ -13,6 +13,7 @@
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/long_work.hpp"
 #include "experiments/framework/machine.hpp"
+#include "experiments/framework/record.hpp"
 #include "experiments/framework/subprocess.hpp"
 #include "softfloat/errors.hpp"
 
@@ -72,14 +73,25 @@ std::string script(const Drawing& drawing) {
 }
 
 bool is_drawn(const fs::path& folder, const std::string& name) {
-    return fs::exists(folder / (name + ".svg")) && fs::exists(folder / (name + ".png"));
+    return is_recorded_drawing(folder, name + ".svg") && is_recorded_drawing(folder, name + ".png");
+}
+
+/// On a full disk gnuplot ends well, and its files are cut short.
+bool is_whole(const fs::path& folder, const std::string& name) {
+    const auto ends = [&](const char* ending, std::string_view last) {
+        const fs::path file = folder / (name + ending);
+        return fs::exists(file) && read_file(file).ends_with(last);
+    };
+    return ends(".svg", "</svg>\n\n") && ends(".png", "IEND\xAE\x42\x60\x82");
 }
 
 void draw(const fs::path& folder, const Drawing& drawing) {
     // -d: without the start-up files of the machine and of the user.
     const Finished finished = run_program({"gnuplot", "-d", drawing.name + ".gp"}, folder);
-    if (finished.exit_code != 0 || !is_drawn(folder, drawing.name)) {
-        throw DataError(fmt::format("gnuplot cannot draw {}: {}", drawing.name, finished.output));
+    if (finished.exit_code != 0 || !is_whole(folder, drawing.name)) {
+        throw DataError(
+            fmt::format("gnuplot cannot draw {}: {}", drawing.name,
+                        finished.output.empty() ? "its files are cut short; is the disk full?" : finished.output));
     }
     if (drawing.frames > 1) {
         const fs::path svg = folder / (drawing.name + ".svg");
@@ -136,7 +148,7 @@ std::string draw_figures(const fs::path& parent, const std::string& name) {
         hand_over(work.path(), place, scripts);
         return fmt::format(
             "gnuplot is not installed, so no figure was drawn; apt-get install gnuplot-nox, then: ulplab "
-            "draw {} --out {}",
+            "report --draw {} --out {}",
             name, parent.string());
     }
     run_side_by_side(drawings.size(), true, [&](std::size_t i) {
@@ -144,6 +156,9 @@ std::string draw_figures(const fs::path& parent, const std::string& name) {
         hand_over(work.path(), place, {drawings[i].name + ".svg", drawings[i].name + ".png"});
     });
     hand_over(work.path(), place, scripts);
+    std::vector<std::string> drawn;
+    for (const Drawing& drawing : drawings) drawn.insert(drawn.end(), {drawing.name + ".svg", drawing.name + ".png"});
+    record_drawings(place, drawn);
     return "";
 }
 

@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <fstream>
 #include <optional>
-#include <sstream>
 #include <system_error>
 
 #include "engine/files/whole_file.hpp"
@@ -37,12 +36,12 @@ bool exchange_folders(const fs::path& a, const fs::path& b) {
 
 }  // namespace
 
-std::string read_file(const fs::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream content;
-    if (file) content << file.rdbuf();
-    if (!file || fs::is_directory(path)) throw DataError(fmt::format("cannot read {}", path.string()));
-    return std::move(content).str();
+std::string read_file(const fs::path& path) { return read_whole_file(path); }
+
+void write_output(const fs::path& path, std::string_view content) {
+    std::error_code unknown;
+    if (fs::is_other(path, unknown)) return write_file(path, content);
+    replace_whole_file(behind_links(path), content);
 }
 
 void write_file(const fs::path& path, std::string_view content) {
@@ -55,7 +54,7 @@ void write_file(const fs::path& path, std::string_view content) {
 void require_writable(const std::filesystem::path& path) {
     std::error_code unknown;
     if (path.empty() || std::filesystem::is_other(path, unknown)) return;
-    const WholeFile writable(path);
+    const WholeFile writable(behind_links(path));
 }
 
 std::string plain_name(std::string name) {

@@ -14,6 +14,10 @@ namespace ulp {
 std::string read_file(const std::filesystem::path& path);
 void write_file(const std::filesystem::path& path, std::string_view content);
 
+/// A file that a user names for results: whole or not at all, and what a link names stays behind it. A pipe or a device
+/// gets the bytes as they are. Throws DataError.
+void write_output(const std::filesystem::path& path, std::string_view content);
+
 /// Before anything is computed: throws DataError that names a file for results that cannot be written. Leaves nothing
 /// behind. An empty name is no file; a pipe or a device is left to the writer.
 void require_writable(const std::filesystem::path& path);

@@ -51,7 +51,7 @@ namespace {
 volatile sig_atomic_t received = 0;
 void remember(int number) { received = number; }
 
-constexpr std::array ending = {SIGINT, SIGTERM};
+constexpr std::array ending = {SIGINT, SIGTERM, SIGHUP};
 std::array<struct sigaction, ending.size()> earlier{};
 
 std::string in_quotes(const std::string& word) {

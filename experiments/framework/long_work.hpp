@@ -33,8 +33,8 @@ class Progress {
 
 // Ctrl-C in the middle of long work: it is finished as far as it goes, and what is there is saved.
 
-/// As long as it lives, a first SIGINT or SIGTERM is only remembered; a second one ends the program at once. Signals
-/// that the program was started to ignore (nohup) stay ignored.
+/// As long as it lives, a first SIGINT, SIGTERM or SIGHUP is only remembered; a second one ends the program at once.
+/// Signals that the program was started to ignore (nohup) stay ignored.
 class Interruption {
   public:
     Interruption();

@@ -8,6 +8,7 @@
 
 #include "engine/files/sha256.hpp"
 #include "experiments/framework/claim.hpp"
+#include "experiments/framework/exit_codes.hpp"
 #include "experiments/framework/experiment.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/machine.hpp"
@@ -132,22 +133,45 @@ std::string request_digest(const Experiment& experiment, const RunContext& conte
     return sha256_of(sources_digest(experiment.name) + program_version() + case_digest(experiment, context) + inputs);
 }
 
-bool has_its_digests(const std::filesystem::path& folder) {
+namespace {
+
+Json manifest_of(const std::filesystem::path& folder) {
     const std::filesystem::path file = folder / "manifest.json";
-    if (!std::filesystem::is_regular_file(file)) return false;
-    const Json manifest = Json::parse(read_file(file), nullptr, false);
-    const auto is_recorded = [&](const char* name) {
-        const Json::json_pointer place = Json::json_pointer("/results") / name;
-        const auto stored = folder / name;
-        return manifest.contains(place) && std::filesystem::is_regular_file(stored) &&
-               manifest.at(place) == sha256_of(read_file(stored));
-    };
-    return is_recorded("result.json") && is_recorded("data.csv");
+    return std::filesystem::is_regular_file(file) ? Json::parse(read_file(file), nullptr, false) : Json();
+}
+
+/// Whether a list of the manifest, "results" or "drawings", has the digest of the folder's file of that name.
+bool is_recorded(const Json& manifest, const char* list, const std::filesystem::path& folder, const std::string& name) {
+    const Json::json_pointer place = Json::json_pointer(std::string("/") + list) / name;
+    const auto stored = folder / name;
+    return manifest.contains(place) && std::filesystem::is_regular_file(stored) &&
+           manifest.at(place) == sha256_of(read_file(stored));
+}
+
+}  // namespace
+
+bool has_its_digests(const std::filesystem::path& folder) {
+    const Json manifest = manifest_of(folder);
+    return is_recorded(manifest, "results", folder, "result.json") &&
+           is_recorded(manifest, "results", folder, "data.csv") &&
+           (!std::filesystem::exists(folder / "figures.json") ||
+            is_recorded(manifest, "results", folder, "figures.json"));
+}
+
+bool is_recorded_drawing(const std::filesystem::path& folder, const std::string& name) {
+    return is_recorded(manifest_of(folder), "drawings", folder, name);
+}
+
+void record_drawings(const std::filesystem::path& folder, const std::vector<std::string>& names) {
+    Json manifest = manifest_of(folder);
+    if (!manifest.is_object()) return;
+    for (const std::string& name : names) manifest["drawings"][name] = sha256_of(read_file(folder / name));
+    replace_whole_file(folder / "manifest.json", manifest.dump(2) + "\n");
 }
 
 bool is_complete(const std::filesystem::path& folder, const std::string& request) {
     if (!has_its_digests(folder)) return false;
-    const Json manifest = Json::parse(read_file(folder / "manifest.json"), nullptr, false);
+    const Json manifest = manifest_of(folder);
     return manifest.contains("request") && manifest.at("request") == request;
 }
 
@@ -183,6 +207,10 @@ void write_record(const Experiment& experiment, const RunContext& context, const
                   const std::filesystem::path& folder) {
     const std::string result_text = result_json(experiment, context, result);
     const std::string data_text = data_csv(result);
+    Json files = {{"result.json", sha256_of(result_text)}, {"data.csv", sha256_of(data_text)}};
+    if (std::filesystem::exists(folder / "figures.json")) {
+        files["figures.json"] = sha256_of(read_file(folder / "figures.json"));
+    }
     const Json manifest = {{"experiment", experiment.name},
                            {"version", program_version()},
                            {"mode", name_of(context.size)},
@@ -199,7 +227,7 @@ void write_record(const Experiment& experiment, const RunContext& context, const
                            {"seconds", time.seconds},
                            {"processor_seconds", time.processor_seconds},
                            {"inputs", inputs_json(result)},
-                           {"results", {{"result.json", sha256_of(result_text)}, {"data.csv", sha256_of(data_text)}}},
+                           {"results", files},
                            {"digest", result_digest(result_text, data_text)}};
     write_file(folder / "result.json", result_text);
     write_file(folder / "data.csv", data_text);
@@ -220,9 +248,9 @@ std::vector<Claim> claims_from(const Json& list) {
 std::vector<StoredFigure> figures_from(const Json& list, const fs::path& folder) {
     std::vector<StoredFigure> figures;
     for (const Json& row : list) {
-        const fs::path svg = folder / (plain_name(row.at("name")) + ".svg");
+        const std::string svg = plain_name(row.at("name")) + ".svg";
         figures.push_back({row.at("name"), row.at("title"), row.at("caption"), row.at("meaning"), row.at("evidence"),
-                           fs::exists(svg) ? read_file(svg) : "", row.value("headline", "")});
+                           is_recorded_drawing(folder, svg) ? read_file(folder / svg) : "", row.value("headline", "")});
     }
     return figures;
 }
@@ -235,9 +263,27 @@ Json own_settings(const StoredResult& result) {
 
 std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
+/// The texts of a record reach terminals.
+void require_printable(const fs::path& folder, const Json& value) {
+    const auto check = [&](const std::string& text) {
+        if (shown(text, text.size()) == text) return;
+        throw DataError(
+            fmt::format("the record in {} holds control characters, which no run writes; run it again with --force",
+                        folder.string()));
+    };
+    if (value.is_string()) check(value.get<std::string>());
+    if (!value.is_structured()) return;
+    for (const auto& [key, each] : value.items()) {
+        check(key);
+        require_printable(folder, each);
+    }
+}
+
 StoredResult parse_result(const fs::path& folder) {
     const Json record = Json::parse(read_file(folder / "result.json"));
     const Json manifest = Json::parse(read_file(folder / "manifest.json"));
+    require_printable(folder, record);
+    require_printable(folder, manifest);
     StoredResult result;
     result.experiment = plain_name(record.at("experiment"));
     result.title = record.at("title");

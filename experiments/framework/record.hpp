@@ -30,8 +30,13 @@ std::string case_digest(const Experiment& experiment, const RunContext& context)
 /// with the same request have the same result.
 std::string request_digest(const Experiment& experiment, const RunContext& context);
 
-/// Whether result.json and data.csv in the folder are those that its manifest names by their SHA-256.
+/// Whether result.json, data.csv and, where it is there, figures.json in the folder are those that its manifest names
+/// by their SHA-256.
 bool has_its_digests(const std::filesystem::path& folder);
+
+/// Drawings have their digests in the manifest, too: one that is cut short or of another origin counts as not drawn.
+bool is_recorded_drawing(const std::filesystem::path& folder, const std::string& name);
+void record_drawings(const std::filesystem::path& folder, const std::vector<std::string>& names);
 
 /// Whether the folder holds a whole result of this request.
 bool is_complete(const std::filesystem::path& folder, const std::string& request);
@@ -42,7 +47,7 @@ struct RunTime {
     double processor_seconds;  // of all threads: other programs beside it change it less
 };
 
-/// Writes the three files.
+/// Writes the three files, after figures.json.
 void write_record(const Experiment& experiment, const RunContext& context, const Result& result, const RunTime& time,
                   const std::filesystem::path& folder);
 

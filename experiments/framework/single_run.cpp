@@ -84,8 +84,8 @@ Finding run_single(const Request& request, const fs::path& parent, const std::st
     result.products(ledger.products());
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     const double processor_seconds = static_cast<double>(std::clock() - processor_start) / CLOCKS_PER_SEC;
-    write_record(experiment, context, result, {seconds.count(), processor_seconds}, folder.path());
     write_figures(result, folder.path());
+    write_record(experiment, context, result, {seconds.count(), processor_seconds}, folder.path());
     keep_others_files(parent / name, folder.path());
     folder.publish();
     Finding finding{result.claims(), result.products(), result_json(experiment, context, result), {}, false, false};

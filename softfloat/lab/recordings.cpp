@@ -37,8 +37,9 @@ const FloatFormat& input_format(const RecordedFiles& files) {
 }
 
 std::vector<std::string> read_lines(const fs::path& file) {
-    std::ifstream stream(file);
-    if (!stream) throw DataError(file.string() + ": cannot be opened; a set needs this file");
+    std::ifstream stream;
+    if (fs::is_regular_file(file)) stream.open(file);
+    if (!stream.is_open()) throw DataError(file.string() + ": cannot be opened; a set needs this file");
     std::vector<std::string> lines;
     for (std::string line; std::getline(stream, line);) {
         while (!line.empty() && std::isspace(static_cast<unsigned char>(line.back())) != 0) line.pop_back();

@@ -8,7 +8,7 @@ trap 'rm -rf "$work"' EXIT
 
 "$source_folder/docs/update.sh" "$ulplab" "$work"
 stale=0
-for file in docs/experiments.md docs/hardware.md docs/architecture.md docs/reference/{formats,models,commands,claims,trainings}.md; do
+for file in docs/experiments.md docs/hardware.md docs/architecture.md docs/reference/{formats,models,commands,claims,trainings}.md docs/reference/digests.txt; do
     cmp -s "$work/$file" "$source_folder/$file" && continue
     diff "$source_folder/$file" "$work/$file" | head -5 >&2
     echo "$file is stale; run docs/update.sh" >&2
@@ -22,4 +22,8 @@ done
 # The control: a changed row is found.
 sed 's/| `fp16` | IEEE 754 binary16 | 16 |/| `fp16` | IEEE 754 binary16 | 17 |/' "$work/docs/reference/formats.md" >"$work/changed"
 ! cmp -s "$work/changed" "$source_folder/docs/reference/formats.md" || { echo "a changed table passes" >&2; stale=1; }
+# And another bit of a training run, which is named.
+sed 's/^\(fp32  *soft:ieee  *\)./\1x/' "$source_folder/docs/reference/digests.txt" >"$work/changed"
+told=$({ diff "$work/changed" "$work/docs/reference/digests.txt" || true; } | grep -c '^[<>] fp32 ')
+[ "$told" = 2 ] || { echo "a changed digest passes" >&2; stale=1; }
 exit $stale

@@ -53,6 +53,14 @@ TEST_CASE("a check and its words are made from the same numbers") {
     CHECK(at_least(0.05, 0.05, share).outcome == Outcome::holds);
     CHECK(above(0.05, 0.05, share).outcome == Outcome::fails);
     CHECK(between(0, 1, std::nan(""), share).outcome == Outcome::fails);
+    CHECK(between(0, 1, 1, share).outcome == Outcome::holds);
+    CHECK(between(0, 1, 0, share).outcome == Outcome::holds);
+    CHECK(between(0, 1, 1.5, share).outcome == Outcome::fails);
+    CHECK(between(0, 1, -0.5, share).outcome == Outcome::fails);
+    CHECK(near(1.77, 0.05, 1.9, {"gain", "", 1, 2}).outcome == Outcome::fails);
+    CHECK((always(false, "", "") && below(0, 1, share)).outcome == Outcome::refuted);
+    CHECK((below(0, 1, share) && always(false, "", "")).outcome == Outcome::refuted);
+    CHECK((below(0, 1, share) && Check{"", "", Outcome::undecided}).outcome == Outcome::fails);
     CHECK(near(1.77, 0.05, 1.7, {"gain", "", 1, 2}).expected == "1.77 +- 0.05");
     CHECK(near(1.77, 0.05, 1.7, {"gain", "", 1, 2}).outcome == Outcome::fails);
     CHECK(equal(2049, 2049, "steps").measured == "2049 steps");

@@ -1,0 +1,168 @@
+// Forward results against loops as the definition has them. Small whole numbers, so that every sum is exact in any
+// order.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "engine/recipes/loss_scale.hpp"
+#include "engine/tape/ops.hpp"
+#include "engine/tensor/random.hpp"
+#include "engine/training/optimizer.hpp"
+
+namespace {
+
+using namespace ulp;
+
+Tensor whole_numbers(Shape shape, const char* name) {
+    Random random(1, name);
+    Tensor tensor(std::move(shape));
+    for (float& x : tensor.values()) x = static_cast<float>(random.below(7)) - 3;
+    return tensor;
+}
+
+/// x (n, c, h, w), weight (out, c / groups, kh, kw).
+float convolved(const Tensor& x, const Tensor& weight, const ConvOptions& how, Index image, Index out, Index i,
+                Index j) {
+    const Shape& s = x.shape();
+    const Shape& k = weight.shape();
+    const Index group = out / (k[0] / how.groups);
+    float sum = 0;
+    for (Index c = 0; c < k[1]; ++c) {
+        for (Index a = 0; a < k[2]; ++a) {
+            for (Index b = 0; b < k[3]; ++b) {
+                const Index row = i * how.stride - how.padding + a * how.dilation;
+                const Index col = j * how.stride - how.padding + b * how.dilation;
+                if (row < 0 || col < 0 || row >= s[2] || col >= s[3]) continue;
+                const Index channel = group * k[1] + c;
+                sum += x[((image * s[1] + channel) * s[2] + row) * s[3] + col] *
+                       weight[((out * k[1] + c) * k[2] + a) * k[3] + b];
+            }
+        }
+    }
+    return sum;
+}
+
+TEST_CASE("a convolution is its plain loop at every pixel, the last column and row among them") {
+    const Engine engine("fp32", "soft:ieee");
+    for (const ConvOptions how : {ConvOptions{},
+                                  {.stride = 2, .padding = 1},
+                                  {.padding = 2, .dilation = 2},
+                                  {.stride = 3, .padding = 1, .groups = 2}}) {
+        for (const Index extent : {5, 6, 7}) {
+            CAPTURE(how.stride);
+            CAPTURE(extent);
+            const Tensor x = whole_numbers({2, 4, extent, extent + 1}, "x");
+            const Tensor weight = whole_numbers({6, 4 / how.groups, 3, 2}, "weight");
+            const Tensor bias = whole_numbers({6}, "bias");
+            Tape tape(engine);
+            const Tensor y = conv2d(tape.leaf(x), tape.leaf(weight), tape.leaf(bias), how).value();
+            const Shape& s = y.shape();
+            REQUIRE(s[2] == (extent + 2 * how.padding - how.dilation * 2 - 1) / how.stride + 1);
+            REQUIRE(s[3] == (extent + 1 + 2 * how.padding - how.dilation - 1) / how.stride + 1);
+            int wrong = 0;
+            for (Index at = 0; at < y.size(); ++at) {
+                const Index out = at / (s[2] * s[3]) % s[1];
+                const float expected =
+                    bias[out] + convolved(x, weight, how, at / (s[1] * s[2] * s[3]), out, at / s[3] % s[2], at % s[3]);
+                wrong += y[at] == expected ? 0 : 1;
+            }
+            CHECK(wrong == 0);
+        }
+    }
+}
+
+TEST_CASE("pools drop what is left over, and the gradient of a maximum goes to the first of equals") {
+    const Engine engine("fp32", "soft:ieee");
+    Tape tape(engine);
+    const Var x = tape.leaf(Tensor({1, 1, 3, 5}, std::vector<float>{2, 7, 7, 7, 9, 7, 3, 1, 7, 9, 9, 9, 9, 9, 9}));
+    const Tensor mean = avg_pool2d(x, 2).value();
+    CHECK(mean.shape() == Shape{1, 1, 1, 2});
+    CHECK(mean[0] == 4.75F);
+    CHECK(mean[1] == 5.5F);
+    const Var y = max_pool2d(x, 2);
+    CHECK(y.value()[0] == 7);
+    CHECK(y.value()[1] == 7);
+    tape.backward(reshape(slice(y, 3, 0, 1), {}));
+    for (Index i = 0; i < 15; ++i) CHECK(x.gradient()[i] == (i == 1 ? 1.0F : 0.0F));
+}
+
+TEST_CASE("what dropout keeps is divided by the probability to be kept, forward and backward") {
+    const Engine engine("fp32", "soft:ieee");
+    Run run;
+    Tape tape(engine, run);
+    const Var x = tape.leaf(Tensor({4096}, std::vector<float>(4096, 3.0F)));
+    const Var y = dropout(x, 0.75);
+    int kept = 0;
+    for (Index i = 0; i < 4096; ++i) {
+        CHECK((y.value()[i] == 0.0F || y.value()[i] == 12.0F));
+        kept += y.value()[i] != 0 ? 1 : 0;
+    }
+    CHECK(std::abs(kept - 1024) < 5 * 28);  // five standard deviations of 4096 draws
+    run.training = false;
+    Tape evaluating(engine, run);
+    CHECK(dropout(evaluating.leaf(Tensor({1}, std::vector<float>{3})), 0.75).value()[0] == 3.0F);
+}
+
+TEST_CASE("batch norm in evaluation adds eps to the running variance, layer norm to the row's") {
+    const Engine engine("fp32", "soft:ieee");
+    Model model(engine.recipe, 1);
+    BatchStatistics& running = model.add_statistics("bn", 1);
+    running.mean[0] = 1;
+    running.variance[0] = 3;
+    Run run;
+    run.training = false;
+    Tape tape(engine, run);
+    const Var one = tape.leaf(Tensor({1}, std::vector<float>{1}));
+    const Var zero = tape.leaf(Tensor({1}));
+    const Var x = tape.leaf(Tensor({2, 1}, std::vector<float>{5, 1}));
+    const Tensor y = batch_norm(x, one, zero, running, {.eps = 1}).value();
+    CHECK(y[0] == 2.0F);  // (5 - 1) / sqrt(3 + 1)
+    CHECK(y[1] == 0.0F);
+    const Var ones = tape.leaf(Tensor({2}, std::vector<float>{1, 1}));
+    const Var zeros = tape.leaf(Tensor({2}));
+    const Tensor z = layer_norm(tape.leaf(Tensor({1, 2}, std::vector<float>{-1, 1})), ones, zeros, 3).value();
+    CHECK(z[0] == -0.5F);  // variance 1
+    CHECK(z[1] == 0.5F);
+}
+
+TEST_CASE("clipping by value bounds both signs and leaves what lies between") {
+    Model model(recipe_by_name("fp32"), 1);
+    Parameter& w = model.add("w", {5}, Init::constant(0));
+    Optimizer optimizer(model, {.learning_rate = 1});
+    w.gradient = Tensor({5}, std::vector<float>{-9, -1.5F, 0.25F, 1.5F, 9});
+    optimizer.collect_gradients();
+    optimizer.clip_by_value(2);
+    optimizer.step();
+    for (const auto& [i, moved] : {std::pair{0, 2.0F}, {1, 1.5F}, {2, -0.25F}, {3, -1.5F}, {4, -2.0F}}) {
+        CHECK(w.value[i] == moved);
+    }
+}
+
+TEST_CASE("an overflow starts the count of clean steps anew") {
+    LossScaleOptions options = loss_scale_dialect("pytorch");
+    options.window = 3;
+    LossScale scale(options);
+    std::vector<double> path;
+    for (const bool overflow : {false, false, true, false, false, false, false}) {
+        scale.update(overflow);
+        path.push_back(std::log2(scale.value()));
+    }
+    CHECK(path == std::vector<double>{16, 16, 15, 15, 15, 16, 16});
+    CHECK(scale.growth_tracker() == 1);
+}
+
+TEST_CASE("a tolerance lowers the scale when enough of the steps since its last change overflowed") {
+    LossScaleOptions options = loss_scale_dialect("fairseq");
+    options.tolerance = 0.5;
+    LossScale scale(options);
+    std::vector<double> path;
+    for (const bool overflow : {false, false, true, true, true, true}) {
+        scale.update(overflow);
+        path.push_back(std::log2(scale.value()));
+    }
+    // Overflows of steps since the last change: 1 of 3, 2 of 4; then 1 of 1, 1 of 1.
+    CHECK(path == std::vector<double>{15, 15, 15, 14, 13, 12});
+}
+
+}  // namespace
