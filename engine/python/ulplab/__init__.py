@@ -20,7 +20,7 @@ the bits of the program `ulplab`; docs/python.md is the guide. help(ulplab.matmu
 Bad input: TypeError for types, ValueError for names, shapes and numbers, DataError (a ValueError) for files.
 """
 
-from ._core import BitsDiffer, DataError, __version__
+from ._core import BitsDiffer as BitsDiffer, DataError as DataError, __version__ as __version__
 from . import _analysis, _numbers, _products, _training
 from ._analysis import *  # noqa: F403
 from ._numbers import *  # noqa: F403

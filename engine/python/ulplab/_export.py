@@ -1,8 +1,12 @@
 """PyTorch models as nets that are data: what the library's trainer reads."""
 
+from __future__ import annotations
+
 import json
 import operator
+import os
 import pathlib
+from typing import Any, Sequence
 
 import torch
 from torch import fx, nn
@@ -250,7 +254,8 @@ def _outputs(model, shape, tokens):
         model.train(was_training)
 
 
-def export(model, file, *, shape, tokens=None, task=None, causal=False, name=None):
+def export(model: nn.Module, file: str | os.PathLike[str], *, shape: Sequence[int], tokens: int | None = None,
+           task: str | None = None, causal: bool = False, name: str | None = None) -> tuple[dict[str, Any], pathlib.Path]:
     """Writes a model as a net of the library's trainer: FILE.json, and its weights as FILE.safetensors.
 
     model    a module whose forward is a chain of layers (docs/nets.md): Sequential, or a class of one's own that

@@ -7,8 +7,12 @@ read as an array; its results are NumPy's.
 
 import operator
 import sys
+from typing import Any
 
 import numpy
+
+Array = Any  # a NumPy array, or a CPU tensor of PyTorch where one went in
+FormatLike = Any  # a format's name, or a Format
 
 
 def _torch():

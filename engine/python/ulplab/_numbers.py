@@ -1,16 +1,22 @@
 """Formats, rounding, codes, functions and quantisation."""
 
+from __future__ import annotations
+
+from typing import Any, Protocol
+
 import numpy
+from numpy.typing import ArrayLike
 
 from . import _core
 from ._core import Format
-from ._kinds import array_of, is_of_python, like, natural, numbers_of
+from ._kinds import Array, FormatLike, array_of, is_of_python, like, natural, numbers_of
 
 __all__ = ["Format", "format", "formats", "round", "encode", "decode", "show", "Shown", "quantize", "dequantize",
-           "Quantized", "quantizations", "functions", "evaluate"]
+           "Quantized", "quantizations", "functions", "evaluate", "exp", "expm1", "log", "log1p", "sin", "cos", "tanh", "exp2",
+           "log2", "sigmoid", "erf", "gelu", "softplus", "rsqrt", "cbrt"]
 
 
-def format(name_or_precision, emin=None, emax=None):
+def format(name_or_precision: FormatLike | int, emin: int | None = None, emax: int | None = None) -> Format:
     """A number format.
 
     ``format("fp16")`` is the format of that name (:func:`formats` lists them). ``format(11, -14, 15)`` has 11
@@ -25,7 +31,7 @@ def format(name_or_precision, emin=None, emax=None):
     return _core.custom_format(name_or_precision, emin, emax)
 
 
-def formats():
+def formats() -> dict[str, Format]:
     """All named formats, widest first: a dictionary from the name to the Format.
 
     >>> ulplab.formats()["e4m3"].largest
@@ -34,8 +40,9 @@ def formats():
     return {name: Format(name) for name, _ in _core.format_names()}
 
 
-def round(x, format, rounding="nearest_even", *, seed=None, saturate=False, subnormals=True, stream=0, first=0,
-          random_bits=32, out=None):
+def round(x: ArrayLike, format: FormatLike, rounding: str = "nearest_even", *, seed: int | None = None,
+          saturate: bool = False, subnormals: bool = True, stream: int = 0, first: int = 0, random_bits: int = 32,
+          out: Array | None = None) -> Array:
     """``x`` rounded to a format: an array of the same shape and order whose numbers lie on the format's grid.
 
     x            numbers of any shape: float16, float32, float64, bfloat16 or FP8 (ml_dtypes), a CPU tensor, a number
@@ -64,7 +71,7 @@ def round(x, format, rounding="nearest_even", *, seed=None, saturate=False, subn
     return like(result, x)
 
 
-def encode(x, format, rounding="nearest_even", *, saturate=False):
+def encode(x: ArrayLike, format: FormatLike, rounding: str = "nearest_even", *, saturate: bool = False) -> Array:
     """The storage words of ``x`` in a format: uint8, uint16, uint32 or uint64, of the same shape.
 
     Numbers that the format does not have are rounded, once; NaNs keep sign and payload where the format has them. An
@@ -77,7 +84,7 @@ def encode(x, format, rounding="nearest_even", *, saturate=False):
     return like(_core.encode(numbers_of(x), format, rounding, saturate), x)
 
 
-def decode(codes, format):
+def decode(codes: ArrayLike, format: FormatLike) -> Array:
     """The numbers of storage words: float32 (float64 for fp64, and other formats that float32 does not hold), of the same
     shape.
 
@@ -99,7 +106,7 @@ def _words(numbers, format):
     return numbers.astype(f"u{width // 8}")
 
 
-class Shown(list):
+class Shown(list[dict[str, Any]]):
     """What :func:`show` gives: a dictionary for each format; prints as a table."""
 
     def __repr__(self):
@@ -111,7 +118,8 @@ class Shown(list):
         return "\n".join(rows)
 
 
-def show(value, format=None, rounding="nearest_even", *, saturate=False):
+def show(value: str | float, format: FormatLike | None = None, rounding: str = "nearest_even", *,
+         saturate: bool = False) -> Shown:
     """What a number becomes in each format, or in one: bits, neighbours, unit in the last place, error, flags.
 
     ``value`` is a number or a text as the command line takes it: "0.1", "0x1.8p-10", "inf", "bits:3C00".
@@ -147,12 +155,17 @@ class Quantized:
     element_format, scale_format
     """
 
-    def __init__(self, name, fields, kind):
+    elements: Array
+    codes: Array | None
+    scales: Array
+    scale_codes: Array | None
+
+    def __init__(self, name: str, fields: dict[str, Any], kind: Any) -> None:
         self.name = name
-        self.element_format = fields["element"]
-        self.scale_format = fields["scale_format"]
-        self.tensor_scale = fields["tensor_scale"]
-        self.block = fields["block"]
+        self.element_format: Format = fields["element"]
+        self.scale_format: Format = fields["scale_format"]
+        self.tensor_scale: float = fields["tensor_scale"]
+        self.block: tuple[int, int] = fields["block"]
         self._kind = kind
         for each in ("elements", "scales", "codes", "scale_codes"):
             value = fields.get(each)
@@ -164,7 +177,7 @@ class Quantized:
                 f"{tuple(self.scales.shape)} scales of {self.scale_format.name}, blocks of {self.block}>")
 
 
-def quantize(x, how, *, seed=0, stream=0):
+def quantize(x: ArrayLike, how: str, *, seed: int = 0, stream: int = 0) -> Quantized:
     """A matrix quantised along its last extent, by a named row (:func:`quantizations`): "mxfp8", "nvfp4", ...
 
     x    m x k numbers; of arrays with more extents the leading ones are one, m. Those of float64 enter the rule's
@@ -183,7 +196,7 @@ def quantize(x, how, *, seed=0, stream=0):
     return Quantized(how, _core.quantize(matrix, how, natural(seed, "seed"), natural(stream, "stream")), x)
 
 
-def dequantize(quantized):
+def dequantize(quantized: Quantized) -> Array:
     """What a Quantized stands for, float32, m x k: element * scale, rounded to fp32, times the tensor's scale. A
     transform is not undone. TypeError for what is no Quantized."""
     if not isinstance(quantized, Quantized):
@@ -191,17 +204,18 @@ def dequantize(quantized):
     return like(quantized._values, quantized._kind)
 
 
-def quantizations():
+def quantizations() -> dict[str, str]:
     """The rows that :func:`quantize` knows: a dictionary from the name to what it is."""
     return dict(_core.quantizations())
 
 
-def functions():
+def functions() -> list[str]:
     """The names of the correctly rounded functions: each is a function of this package, too (ulplab.exp, ...)."""
     return _core.function_names()
 
 
-def evaluate(name, x, format=None, rounding="nearest_even", *, round=False):
+def evaluate(name: str, x: ArrayLike, format: FormatLike | None = None, rounding: str = "nearest_even", *,
+             round: bool = False) -> Array:
     """A function of each number, correctly rounded to a format.
 
     name    one of :func:`functions`
@@ -221,7 +235,12 @@ def evaluate(name, x, format=None, rounding="nearest_even", *, round=False):
     return like(result, x)
 
 
-def _function(name):
+class _Function(Protocol):
+    def __call__(self, x: ArrayLike, format: FormatLike | None = None, rounding: str = "nearest_even", *,
+                 round: bool = False) -> Array: ...
+
+
+def _function(name: str) -> _Function:
     def function(x, format=None, rounding="nearest_even", *, round=False):
         return evaluate(name, x, format, rounding, round=round)
 
@@ -230,6 +249,7 @@ def _function(name):
     return function
 
 
-for _name in _core.function_names():
-    globals()[_name] = _function(_name)
-    __all__.append(_name)
+exp, expm1, log, log1p = map(_function, ("exp", "expm1", "log", "log1p"))
+sin, cos, tanh, exp2, log2 = map(_function, ("sin", "cos", "tanh", "exp2", "log2"))
+sigmoid, erf, gelu, softplus = map(_function, ("sigmoid", "erf", "gelu", "softplus"))
+rsqrt, cbrt = map(_function, ("rsqrt", "cbrt"))
