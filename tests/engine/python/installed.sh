@@ -37,12 +37,12 @@ imports() {
 # A wheel of the finished build, in a virtual environment that sees what the interpreter sees.
 before=$(cd "$source" && ls -A . engine/python)
 export TMPDIR=$work
-quietly "$python" -m pip wheel --no-index --no-build-isolation --no-deps -w "$work/wheels" -C build-dir="$work/pip" \
-    -C cmake.define.ULPLAB_BUILD="$build" "$source"
+quietly "$python" -m pip wheel --no-index --no-build-isolation --no-deps -w "$work/wheels" --config-settings build-dir="$work/pip" \
+    --config-settings cmake.define.ULPLAB_BUILD="$build" "$source"
 [ "$(cd "$source" && ls -A . engine/python)" = "$before" ] || fail "pip left files in the source tree"
 wheel=$(echo "$work"/wheels/ulplab-"$version"-*.whl)
 "$python" -m zipfile -l "$wheel" >"$work/list"
-for file in ulplab/licences/fmt.txt ulplab/licences/libgomp1.txt dist-info/licenses/LICENSE ulplab/py.typed; do
+for file in ulplab/licences/fmt.txt ulplab/licences/gomp1.txt dist-info/licenses/LICENSE ulplab/py.typed; do
     grep -q "$file" "$work/list" || [ ! -d /usr/share/doc/libfmt-dev ] || fail "the wheel lacks $file"
 done
 "$python" -m venv --without-pip "$work/venv"
