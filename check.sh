@@ -12,6 +12,7 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 . cmake/setup.sh
+. tests/engine/python/environment.sh
 
 usage="Usage: ./check.sh [--no-install] [--torch] [--configurations] [--compilers] [--arm]"
 install=yes

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Shared by run.sh and check.sh, which source it: packages, Python's too, configuration, build, what is left out. Expects the root of
+# Shared by run.sh and check.sh, which source it: packages, configuration, build, what is left out. Expects the root of
 # the project as the current folder.
 
 # missing_packages FILE...: names in them that are not installed, on one line.
@@ -65,66 +65,6 @@ apt_install() {
         { grep -m 1 '^E: ' <<<"$said" >&2; return 1; }
 }
 
-# python_environment yes|no TORCH: makes the virtual environment build/release/venv of Debian's interpreter with PyPI's packages
-# of tests/engine/python/requirements.txt, and where TORCH is yes those of requirements_torch.txt. It is made once; what is
-# missing, or was interrupted, is completed, and complete.txt then names the lists that it holds. Where it cannot be made,
-# $without_environment says why, and Debian's packages are used.
-debian_python=/usr/bin/python3
-environment=build/release/venv
-without_environment=""
-python_environment() {
-    local install=$1 torch=$2 lists=tests/engine/python/requirements
-    environment_holds "$install" "$lists.txt" || return 0
-    [ "$torch" = no ] || environment_holds "$install" "${lists}_torch.txt" || return 0
-}
-
-# environment_holds yes|no LIST: whether the environment has the list's packages, installed now where they are missing.
-environment_holds() {
-    local install=$1 list=$2 before wanted try
-    wanted="$(basename "$list") $(sha256sum <"$list" | cut -c1-16) of $("$debian_python" --version 2>&1)"
-    before=$(cat "$environment/complete.txt" 2>/dev/null || true)
-    ! grep -qxF "$wanted" <<<"$before" || return 0
-    without_environment="no PyPI's packages of $list"
-    if [ "$install" = no ]; then
-        without_environment+=": --no-install"
-    elif ! "$debian_python" -c 'import ensurepip, venv' 2>/dev/null; then
-        without_environment="no python3-venv (apt-get install python3-venv)"
-    else
-        echo "Installing from PyPI what $list names"
-        rm -f "$environment/complete.txt"
-        for try in "" --clear; do
-            # shellcheck disable=SC2086  # nothing, or one word
-            if ! "$debian_python" -m venv $try "$environment" || ! install_list "$list"; then break; fi
-            if imports_list "$list"; then
-                { grep -v "^$(basename "$list") " <<<"$before" || true; echo "$wanted"; } | grep . >"$environment/complete.txt"
-                without_environment=""
-                return 0
-            fi
-        done
-        without_environment="no PyPI: pip could not install what $list names"
-        [ -z "$before" ] || echo "$before" >"$environment/complete.txt"
-    fi
-    echo "skipped: $without_environment" >&2
-    return 1
-}
-
-# install_list LIST: by pip. PyTorch comes first and alone, from the index of its builds for processors where that can be
-# reached: PyPI's build for x86 brings CUDA along.
-install_list() {
-    local pip=("$environment/bin/python" -m pip --disable-pip-version-check -qq) torch
-    torch=$(grep '^torch==' "$1" || true)
-    if [ -n "$torch" ]; then
-        "${pip[@]}" --retries 0 --timeout 15 install --index-url https://download.pytorch.org/whl/cpu "$torch" 2>/dev/null ||
-            "${pip[@]}" install "$torch" || return 1
-    fi
-    "${pip[@]}" install -r "$1"
-}
-
-# imports_list LIST: whether the environment's interpreter finds each package whole enough to import it.
-imports_list() {
-    "$environment/bin/python" -c "$(sed -nE 's/^([a-z0-9_-]+).*/\1/p' "$1" | tr - _ | sed 's/^/import /')" >/dev/null 2>&1
-}
-
 # fetch_arm64_libraries: Debian's libraries for arm64 that ulplab links, unpacked in build/arm64-libraries. Any user may do
 # it, and nothing is installed: apt keeps its lists there too.
 fetch_arm64_libraries() {
@@ -160,7 +100,7 @@ what_decides() {
         dpkg-query -W -f='package ${Package} ${Version} ${db:Status-Status}\n' "$tool" 2>/dev/null |
             grep ' installed$' || echo "package $tool missing"
     done
-    echo "environment $(grep '^requirements.txt' "$environment/complete.txt" 2>/dev/null || echo none)"
+    echo "environment $(grep '^requirements.txt' build/release/venv/complete.txt 2>/dev/null || echo none)"
     sed -nE 's/^((ULPLAB_[A-Z]+|CMAKE_BUILD_TYPE|CMAKE_CXX_FLAGS):(STRING|BOOL)=)/chosen \1/p' "$folder/CMakeCache.txt" 2>/dev/null
     return 0
 }

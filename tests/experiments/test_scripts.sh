@@ -16,6 +16,8 @@ stand_in() {
 
 # A missing package stops run.sh --no-install with the line to type, before anything is built.
 cp -r "$source_folder/cmake" "$source_folder/run.sh" "$source_folder/check.sh" "$work/"
+mkdir -p "$work/tests/engine/python"
+cp "$source_folder/tests/engine/python/environment.sh" "$work/tests/engine/python/"
 stand_in dpkg-query 'echo "installed cmake"; echo "installed g++"; echo "not-installed gnuplot-nox"; exit 1'
 for script in run.sh check.sh; do
     status=0
@@ -99,8 +101,8 @@ done
 # packages can be imported unless "broken" exists, which a cleared environment removes.
 (
     mkdir "$work/python" && cd "$work/python"
-    cp -r --parents "$source_folder"/tests/engine/python/requirements*.txt . && mv ".$source_folder"/* .
-    cp -r "$source_folder/cmake" .
+    mkdir -p tests/engine/python
+    cp "$source_folder"/tests/engine/python/{environment.sh,requirements.txt,requirements_torch.txt} tests/engine/python
     cat >interpreter <<'STAND_IN'
 #!/bin/sh
 case "$*" in
@@ -117,7 +119,7 @@ STAND_IN
     chmod +x interpreter
     environment() {
         rm -f calls && touch calls
-        bash -euo pipefail -c '. cmake/setup.sh; debian_python=$PWD/interpreter; python_environment "$@"; echo "whole: $without_environment"' \
+        bash -euo pipefail -c '. tests/engine/python/environment.sh; debian_python=$PWD/interpreter; python_environment "$@"; echo "whole: $without_environment"' \
             environment "$@" >printed 2>&1 || { cat printed; fail "python_environment ended early"; }
     }
     holds() { [ "$(cut -d ' ' -f 1 build/release/venv/complete.txt 2>/dev/null | tr '\n' ' ')" = "$1" ] || { cat printed; fail "the environment does not hold: $1"; }; }
