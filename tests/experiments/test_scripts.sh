@@ -51,6 +51,10 @@ done
     expect '^  now: +package pybind11-dev 1.0 installed$'
     grep -q '^  before: package pybind11-dev missing$' printed || fail "configure does not say what it was before"
     quiet
+    mkdir -p build/release/venv
+    echo "requirements.txt 0123" >build/release/venv/complete.txt  # check.sh made Python's environment since
+    expect '^  now: +environment requirements.txt 0123$'
+    quiet
     expect '^  now: +options -DULPLAB_GPU=OFF$' -DULPLAB_GPU=OFF
     quiet -DULPLAB_GPU=OFF
     expect '^configured: --fresh --preset some$'
