@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 import os
 import re
@@ -11,6 +12,7 @@ import numpy
 from numpy.typing import ArrayLike
 
 from . import _core
+from ._core import Format
 from ._kinds import Array, array_of, is_of_python, like, real
 
 __all__ = ["Unit", "Units", "units", "unit", "Order", "matmul", "dot"]
@@ -60,12 +62,16 @@ class Units(list[Unit]):
         return "\n".join(f"{each.key:<42} {each.kind:<15} k{each.instruction_k:<4} {each.evidence}"
                          for each in self) or "no units"
 
+    def _repr_html_(self):
+        return "<pre>" + html.escape(repr(self)) + "</pre>"
+
 
 _all: list[Unit] | None = None
 
 
 def units(contains: str = "", *, kind: str | None = None) -> Units:
-    """The units whose keys contain a text ("sm_90", "fp16.fp32"), all by default; of one kind, if one is named.
+    """The units whose keys contain a text ("sm_90", "fp16.fp32"), or of a GPU ("h100"), all by default; of one kind, if one
+    is named. ValueError with the nearest keys where there are none.
 
     >>> [each.key for each in ulplab.units("sm_80:mma.tf32")]
     ['sm_80:mma.tf32.fp32']
@@ -73,6 +79,8 @@ def units(contains: str = "", *, kind: str | None = None) -> Units:
     global _all
     if _all is None:
         _all = [Unit(fields) for fields in _core.unit_rows()]
+    if not any(contains in each.key for each in _all):
+        contains = _core.architecture_of_gpu(contains) or _core.unit_row(contains)["key"]  # or its ValueError
     return Units(each for each in _all if contains in each.key and kind in (None, each.kind))
 
 
@@ -176,7 +184,7 @@ def _in_own_extents(message, arrays, batch):
 def matmul(a: ArrayLike, b: ArrayLike, c: ArrayLike | None = None, *, unit: UnitLike, order: OrderLike = None,
            alpha: float | None = None, beta: float | None = None,
            scales: tuple[ArrayLike | None, ArrayLike | None] | None = None, round: bool | str = False,
-           saturate: bool = False, policy: str | None = None) -> Array:
+           saturate: bool = False, policy: str | None = None, packed: bool = False) -> Array:
     """A * B + C as a matrix unit computes it, bit for bit.
 
     a, b      m x k and k x n, in any order and with any strides; leading extents are batches and broadcast as
@@ -192,6 +200,7 @@ def matmul(a: ArrayLike, b: ArrayLike, c: ArrayLike | None = None, *, unit: Unit
               they are a ValueError that names the element
     saturate  with round: too large operands become the largest finite number
     policy    a policy set used instead of the table's: "A" to "E" or "H"
+    packed    a and b are uint8, two codes of FP4 in each byte along k, the first in the low half
 
     Returns an array of the accumulator's type (float32, float16, float64 or int32), a tensor if a or b is one. The
     bits are those of `ulplab matmul` and do not depend on the number of threads. Ctrl-C ends it within a second.
@@ -203,6 +212,10 @@ def matmul(a: ArrayLike, b: ArrayLike, c: ArrayLike | None = None, *, unit: Unit
     x = a if type(a) is numpy.ndarray else _operand(a, "a", unit)
     y = b if type(b) is numpy.ndarray else _operand(b, "b", unit)
     z = c if c is None or type(c) is numpy.ndarray else _operand(c, "c", unit)
+    if packed:
+        if Format(_core.unit_row(unit)["a_format"]).storage_bits != 4:
+            raise ValueError(f"packed codes are of a format of 4 bits; {unit} takes {_core.unit_row(unit)['a_format']}")
+        x, y = _core.with_halves(x, True), _core.with_halves(y.swapaxes(-1, -2), True).swapaxes(-1, -2)
     a_scales, b_scales = (None, None) if scales is None else (
         None if each is None else array_of(each, "scales") for each in scales)
     how = _rounding(round)

@@ -21,7 +21,7 @@ from ._backends import backend_of
 from ._emulation import Emulation, active, paused
 from ._export import export
 from ._kinds import natural, real
-from ._numbers import Quantized, quantize
+from ._numbers import Quantized, dequantize, quantize
 from ._products import OrderLike, UnitLike
 from ._report import Report
 
@@ -138,8 +138,8 @@ def quantize_(model: torch.nn.Module, how: str, *, only: Callable[[str, torch.nn
         with paused(), torch.no_grad():
             matrix = weight.detach().reshape(weight.shape[0], -1)
             quantized = found[f"{name}.weight" if name else "weight"] = quantize(matrix, how)
-            values = quantized._values[:, :matrix.shape[1]]
-            weight.copy_(torch.from_numpy(values).reshape(weight.shape))
+            values = dequantize(quantized)[:, :matrix.shape[1]]
+            weight.copy_(values.reshape(weight.shape))
     return found
 
 
