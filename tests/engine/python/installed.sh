@@ -55,6 +55,7 @@ for order in "${orders[@]}"; do
     # shellcheck disable=SC2086  # names of modules
     imports "$work/venv/bin/python" "$work/venv" $order
 done
+[ -d "$work/venv/share/ulplab/plots" ] || fail "the wheel lacks what figures are drawn with"
 (cd "$work" && env -i "$work/venv/bin/ulplab" --version | grep -qF "$version") || fail "the wheel's program does not work"
 
 # The same extension reads Debian's NumPy 1, unless an older pybind11 made it, for that alone.
