@@ -1,32 +1,39 @@
 #!/usr/bin/env bash
-# Builds ulplab and runs all its tests but the exhaustive ones.
+# Builds ulplab and runs all its tests but the exhaustive ones. Python's run in build/release/venv, made of PyPI's packages
+# where that can be reached, else with Debian's.
 #
 # --configurations  builds the program again where no CUDA is, compares its results' digests, and compiles every source
 #                   by itself
 # --compilers       builds with clang and runs the tests there, builds without optimisation, and compares digests
 # --arm             builds for 64-bit ARM, runs the tests of the arithmetic with qemu, and compares digests of training runs
-# --no-install      ends where a package is missing
+# --torch           installs PyTorch and transformers into build/release/venv, for the tests that need them: 0.7 GB, or 4 GB
+#                   where only PyPI can be reached, whose build for x86 brings CUDA
+# --no-install      ends where one of Debian's packages is missing, and installs nothing from PyPI
 set -euo pipefail
 cd "$(dirname "$0")"
 . cmake/setup.sh
+. tests/engine/python/environment.sh
 
-usage="Usage: ./check.sh [--no-install] [--configurations] [--compilers] [--arm]"
+usage="Usage: ./check.sh [--no-install] [--torch] [--configurations] [--compilers] [--arm]"
 install=yes
+torch=no
 configurations=no
 compilers=no
 arm=no
 for argument in "$@"; do
     case $argument in
         --no-install) install=no ;;
+        --torch) torch=yes ;;
         --configurations) configurations=yes ;;
         --compilers) compilers=yes ;;
         --arm) arm=yes ;;
-        -h | --help) echo "$usage"; sed -n 's/^# \{0,1\}//p' check.sh | tail -n +2; exit 0 ;;
+        -h | --help) echo "$usage"; sed -n '/^#/!q; s/^# \{0,1\}//p' check.sh | tail -n +2; exit 0 ;;
         *) echo "check.sh: unknown option $argument. $usage" >&2; exit 2 ;;
     esac
 done
 
 timed packages install_packages "$install" cmake/python_packages.txt
+timed "Python packages" python_environment "$install" "$torch"
 timed configuration configure release
 timed compilation build release
 # Several tests run at once: threads that wait must leave the processors to others.

@@ -40,7 +40,7 @@ set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-ulplab)
 set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
 set(CPACK_DEBIAN_PYTHON_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS ${ULPLAB_PYTHON_DEPENDS})
-set(CPACK_DEBIAN_PYTHON_PACKAGE_SUGGESTS "python3-torch, python3-matplotlib")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SUGGESTS "python3-matplotlib")
 set(CPACK_COMPONENT_PYTHON_DESCRIPTION "The Python package ulplab: number formats and matrix units of GPUs for NumPy and
 PyTorch, bit for bit as the hardware computes.")
 include(CPack)

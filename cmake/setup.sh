@@ -100,6 +100,7 @@ what_decides() {
         dpkg-query -W -f='package ${Package} ${Version} ${db:Status-Status}\n' "$tool" 2>/dev/null |
             grep ' installed$' || echo "package $tool missing"
     done
+    echo "environment $(grep '^requirements.txt' build/release/venv/complete.txt 2>/dev/null || echo none)"
     sed -nE 's/^((ULPLAB_[A-Z]+|CMAKE_BUILD_TYPE|CMAKE_CXX_FLAGS):(STRING|BOOL)=)/chosen \1/p' "$folder/CMakeCache.txt" 2>/dev/null
     return 0
 }
@@ -157,6 +158,7 @@ say_what_is_left_out() {
     local folder=build/$1 log=${2:-} lines
     lines=$(cat "$folder/left_out.txt" 2>/dev/null || true)
     command -v gnuplot >/dev/null || lines+=$'\n'"figures: gnuplot is not installed (apt-get install gnuplot-nox)"
+    lines+=${without_environment:+$'\n'"Python with PyPI's packages: $without_environment"}
     if [ -n "$log" ]; then
         # Not the lines of ctest itself, which name the expression "[skipped: no ]".
         lines+=$'\n'$(sed -nE 's/^(.*MESSAGE: )?skipped: (no .*)/\2/p' "$log" 2>/dev/null | sort | uniq -c |

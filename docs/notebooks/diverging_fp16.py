@@ -1,5 +1,7 @@
 # # A training that diverges in fp16, found and corrected
 #
+# Answers: why does a training in fp16 become NaN, in which step and operation, and what corrects it?
+#
 # A small net with layer normalisation, trained in mixed precision with a constant loss scale of 2^20.
 
 # %%

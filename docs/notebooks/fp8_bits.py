@@ -1,5 +1,7 @@
 # # 14 bits or 22: how Hopper's FP8 products add
 #
+# Answers: how exact are sums of FP8 products on an H100, and what does promotion to fp32 bring?
+#
 # An H100 has two instructions for FP8: wgmma, which keeps 13 fraction bits of a sum, and mma, which goes by way of fp16
 # instructions that keep more.
 

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Runs the notebooks and writes each with its output as NAME.md. With --check: only says whether they are current.
+"""Runs the notebooks and writes each with its output as NAME.ipynb. With --check: only says whether they are current.
 
-    PYTHONPATH=build/release/python /usr/bin/python3 docs/notebooks/make.py [--check] [NAME...]
+    PYTHONPATH=build/release/python build/release/venv/bin/python docs/notebooks/make.py [--check] [NAME...]
 
-A notebook is a script: lines after "# " at the left margin, outside of code, are text; "# %%" begins a cell of code.
+The source of a notebook is the script NAME.py: lines after "# " at the left margin, outside of code, are text; "# %%" begins
+a cell of code. Its first lines say what it answers.
 """
 
 import contextlib
 import io
+import json
 import pathlib
 import sys
 
@@ -15,36 +17,38 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def cells(text):
-    """(kind, lines) of text and code, in turn."""
-    kind, lines = "text", []
-    for line in text.splitlines():
-        begins = "code" if line == "# %%" else "text" if line.startswith("# ") and lines[-1:] == [""] else None
+    """(kind, text) of text and code, in turn."""
+    kind, lines = "markdown", []
+    for line in text.splitlines() + ["# %%"]:
+        begins = "code" if line == "# %%" else "markdown" if line.startswith("# ") and lines[-1:] == [""] else None
+        if begins and "\n".join(lines).strip("\n"):
+            yield kind, "\n".join(lines).strip("\n")
         if begins:
-            yield kind, lines
             kind, lines = begins, []
         if line != "# %%":
             lines.append(line)
-    yield kind, lines
 
 
 def run(path):
-    """The notebook with its output, as Markdown."""
-    out = [f"<!-- Written by docs/notebooks/make.py from {path.name}; do not edit. -->"]
+    """The notebook with its output, as the text of a file of Jupyter's format 4.5."""
+    made = []
     names = {"__name__": "notebook"}
-    for kind, lines in cells(path.read_text()):
-        text = "\n".join(lines).strip("\n")
-        if not text:
-            continue
-        if kind == "text":
-            out.append("\n".join(line[2:] if line.startswith("# ") else line.lstrip("#") for line in text.splitlines()))
-            continue
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            exec(compile(text, str(path), "exec"), names)
-        out.append(f"```python\n{text}\n```")
-        if printed.getvalue():
-            out.append(f"```text\n{printed.getvalue().rstrip()}\n```")
-    return "\n\n".join(out) + "\n"
+    for kind, text in cells(path.read_text()):
+        cell = {"cell_type": kind, "id": f"cell{len(made)}", "metadata": {}}
+        if kind == "markdown":
+            text = "\n".join(line[2:] if line.startswith("# ") else line.lstrip("#") for line in text.splitlines())
+        else:
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed):
+                exec(compile(text, str(path), "exec"), names)
+            output = {"name": "stdout", "output_type": "stream", "text": printed.getvalue().splitlines(keepends=True)}
+            cell.update(execution_count=sum(each["cell_type"] == "code" for each in made) + 1,
+                        outputs=[output] if printed.getvalue() else [])
+        made.append({**cell, "source": text.splitlines(keepends=True)})
+    notebook = {"cells": made, "nbformat": 4, "nbformat_minor": 5, "metadata": {
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"}}}
+    return json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
 
 def main():
@@ -54,11 +58,11 @@ def main():
     for path in sorted(HERE.glob("*.py")):
         if path.name == "make.py" or (names and path.stem not in names):
             continue
-        text, page = run(path), path.with_suffix(".md")
-        if check and (not page.exists() or page.read_text() != text):
-            stale.append(page.name)
+        text, notebook = run(path), path.with_suffix(".ipynb")
+        if check and (not notebook.exists() or notebook.read_text() != text):
+            stale.append(notebook.name)
         elif not check:
-            page.write_text(text)
+            notebook.write_text(text)
     if stale:
         sys.exit(f"make.py: {', '.join(stale)}: not what the notebook prints now; run docs/notebooks/make.py")
 

@@ -1,5 +1,7 @@
 # # A unit of one's own, discovered
 #
+# Answers: how does an unknown unit add, and is it one that is known?
+#
 # Any function of (a, b, c) is a unit. This one adds 4 products at once, to nearest, after c.
 
 # %%

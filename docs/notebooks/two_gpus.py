@@ -1,5 +1,7 @@
 # # A product that differs between two GPUs, explained
 #
+# Answers: why does one product have other bits on another GPU, and is one of them wrong?
+#
 # The same fp16 operands, on an A100 and on an H100: both accumulate in fp32, and their results differ in the last bits.
 
 # %%

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures training steps of bench_engine and of PyTorch (python3-torch) in turns, and writes docs/trainer_speed.md.
+"""Measures training steps of bench_engine and of PyTorch (./check.sh --torch) in turns, and writes docs/trainer_speed.md.
 
 Usage: trainer_speed.py BENCH_ENGINE [--rounds N] [--threads N] [--out FILE] [--blas LIBRARY]
 
@@ -143,7 +143,7 @@ def main():
     try:
         import torch  # noqa: F401
     except ImportError:
-        sys.exit("trainer_speed.py: there is no PyTorch here; apt-get install python3-torch")
+        sys.exit("trainer_speed.py: there is no PyTorch here; run it with build/release/venv/bin/python, which ./check.sh --torch makes")
     if arguments.blas:
         try:  # a library that is not there would be passed over in silence
             ctypes.CDLL(arguments.blas)

@@ -16,6 +16,8 @@ stand_in() {
 
 # A missing package stops run.sh --no-install with the line to type, before anything is built.
 cp -r "$source_folder/cmake" "$source_folder/run.sh" "$source_folder/check.sh" "$work/"
+mkdir -p "$work/tests/engine/python"
+cp "$source_folder/tests/engine/python/environment.sh" "$work/tests/engine/python/"
 stand_in dpkg-query 'echo "installed cmake"; echo "installed g++"; echo "not-installed gnuplot-nox"; exit 1'
 for script in run.sh check.sh; do
     status=0
@@ -48,6 +50,10 @@ done
     echo pybind11-dev >>installed
     expect '^  now: +package pybind11-dev 1.0 installed$'
     grep -q '^  before: package pybind11-dev missing$' printed || fail "configure does not say what it was before"
+    quiet
+    mkdir -p build/release/venv
+    echo "requirements.txt 0123" >build/release/venv/complete.txt  # check.sh made Python's environment since
+    expect '^  now: +environment requirements.txt 0123$'
     quiet
     expect '^  now: +options -DULPLAB_GPU=OFF$' -DULPLAB_GPU=OFF
     quiet -DULPLAB_GPU=OFF
@@ -92,6 +98,55 @@ done
     bash -euo pipefail -c '. cmake/setup.sh; say_what_is_left_out none none' >nothing || fail "it ended early without a log"
     grep -q '^  the GPU backend: there is no nvcc$' printed && grep -q '^  tests skipped, 2: no torch for python3$' printed ||
         { cat printed; fail "what is left out is not said"; }
+) || exit 1
+
+# Python's environment: made once, completed where it was interrupted, with PyTorch where that is asked for, and left out,
+# with the reason, where PyPI or venv are missing. The stand-in's pip fails for what the file "unreachable" names, and
+# packages can be imported unless "broken" exists, which a cleared environment removes.
+(
+    mkdir "$work/python" && cd "$work/python"
+    mkdir -p tests/engine/python
+    cp "$source_folder"/tests/engine/python/{environment.sh,requirements.txt,requirements_torch.txt} tests/engine/python
+    cat >interpreter <<'STAND_IN'
+#!/bin/sh
+case "$*" in
+    --version) echo "Python 3.99" ;;
+    *-m\ venv*) for folder in "$@"; do :; done; mkdir -p "$folder/bin"; cp "$0" "$folder/bin/python"; [ "$3" != --clear ] || rm broken ;;
+    *"import ensurepip"*) [ ! -f no_venv ] ;;
+    *-m\ pip*) echo "pip $*" >>calls; ! grep -qF "$(cat unreachable 2>/dev/null || echo nothing)" <<END
+$*
+END
+        ;;
+    *import*) [ ! -f broken ] ;;
+esac
+STAND_IN
+    chmod +x interpreter
+    environment() {
+        rm -f calls && touch calls
+        bash -euo pipefail -c '. tests/engine/python/environment.sh; debian_python=$PWD/interpreter; python_environment "$@"; echo "whole: $without_environment"' \
+            environment "$@" >printed 2>&1 || { cat printed; fail "python_environment ended early"; }
+    }
+    holds() { [ "$(cut -d ' ' -f 1 build/release/venv/complete.txt 2>/dev/null | tr '\n' ' ')" = "$1" ] || { cat printed; fail "the environment does not hold: $1"; }; }
+    environment no no
+    grep -q -- '--no-install' printed && [ ! -d build ] || fail "--no-install makes an environment"
+    touch no_venv
+    environment yes no
+    grep -q 'skipped: no python3-venv' printed || fail "nothing is said of python3-venv"
+    rm no_venv
+    echo requirements.txt >unreachable
+    environment yes no
+    grep -q '^whole: no PyPI' printed && holds "" || fail "nothing is said of PyPI"
+    rm unreachable && touch broken
+    environment yes no
+    [ "$(grep -c requirements.txt calls)" = 2 ] && holds "requirements.txt " || fail "an interrupted installation is not repaired"
+    environment yes no
+    [ ! -s calls ] && grep -qx 'whole: ' printed || fail "what is complete is installed again"
+    echo download.pytorch.org >unreachable
+    environment yes yes
+    grep -q 'install torch==' calls && holds "requirements.txt requirements_torch.txt " || fail "PyTorch is not installed from PyPI alone"
+    echo "# changed" >>tests/engine/python/requirements.txt && echo requirements >unreachable
+    environment yes no
+    holds "requirements.txt requirements_torch.txt " && grep -q '^whole: no PyPI' printed || fail "what was there is given up"
 ) || exit 1
 
 # Unknown options.

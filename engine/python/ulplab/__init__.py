@@ -22,13 +22,13 @@ the bits of the program `ulplab`; docs/python.md is the guide. help(ulplab.matmu
 Bad input: TypeError for types, ValueError for names, shapes and numbers, DataError (a ValueError) for files.
 """
 
-from ._core import BitsDiffer, DataError, __version__
+from ._core import BitsDiffer as BitsDiffer, DataError as DataError, __version__ as __version__
 from . import _agreement, _analysis, _mismatch, _numbers, _products, _training
 from ._agreement import *  # noqa: F403
 from ._analysis import *  # noqa: F403
 from ._mismatch import *  # noqa: F403
 from ._numbers import *  # noqa: F403
-from ._numbers import format, round  # noqa: F401  (a star import leaves Python's own)
+from ._numbers import format as format, round as round  # (a star import leaves Python's own)
 from ._products import *  # noqa: F403
 from ._training import *  # noqa: F403
 

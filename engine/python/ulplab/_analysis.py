@@ -1,17 +1,21 @@
 """Bounds, explanations, discovery, recordings and inspection: what the commands of these names answer, as objects."""
 
+from __future__ import annotations
+
 import html
 import json
 import os
 import pathlib
 import tempfile
 import textwrap
+from typing import Any, Callable, Iterable
 
 import numpy
+from numpy.typing import ArrayLike, NDArray
 
 from . import _core
-from ._kinds import array_of, real
-from ._products import Unit, _order, _text_of, unit as unit_of
+from ._kinds import Array, FormatLike, array_of, real
+from ._products import OrderLike, Unit, UnitLike, _order, _text_of, unit as unit_of
 
 __all__ = ["Bound", "bound", "Explanation", "explain", "ProductExplanation", "Discovery", "discover", "Recording",
            "recordings", "Inspection", "inspect"]
@@ -41,7 +45,23 @@ class Bound(_Printed):
     violations          with d: how many of its elements lie outside; largest_ratio: the largest error / bound
     """
 
-    def __init__(self, text, bounds=None, largest_ratio=None):
+    model: str
+    k: int
+    level: str
+    groups: int
+    gamma: float
+    eta: float
+    shares: dict[str, float]
+    max_absolute: float | None
+    max_relative: float | None
+    at: list[int] | None
+    expected_bias: float | None
+    overflow: str
+    atol: float | None
+    rtol: float | None
+    violations: int | None
+
+    def __init__(self, text: str, bounds: NDArray[numpy.float64] | None = None, largest_ratio: float | None = None) -> None:
         self.__dict__.update(json.loads(text))
         self.bounds = bounds
         self.largest_ratio = largest_ratio
@@ -64,8 +84,11 @@ def _text(number):
     return "unknown" if number is None else f"{number:.4g}"
 
 
-def bound(unit, a=None, b=None, c=None, *, k=None, max_a=None, max_b=None, max_c=None, d=None, level=None,
-          against="exact", order=None, alpha=None, beta=None, nonnegative=False, round=False, policy=None):
+def bound(unit: UnitLike, a: ArrayLike | None = None, b: ArrayLike | None = None, c: ArrayLike | None = None, *,
+          k: int | None = None, max_a: float | None = None, max_b: float | None = None, max_c: float | None = None,
+          d: ArrayLike | None = None, level: str | None = None, against: UnitLike = "exact", order: OrderLike = None,
+          alpha: float | None = None, beta: float | None = None, nonnegative: bool = False, round: bool = False,
+          policy: str | None = None) -> Bound:
     """How far a unit's product can lie from the exact one: for any operands of a length k, or for these operands.
 
     unit     a floating-point unit, as in matmul; of fp64 units a, b, c and d are float64
@@ -104,13 +127,13 @@ class Explanation(_Printed):
     matching    of these the names of those that give `given`, where a result was given
     """
 
-    def __init__(self, fields, unit, given):
+    def __init__(self, fields: dict[str, Any], unit: str, given: float | None) -> None:
         self.unit = unit
-        self.text = fields["text"]
-        self.evidence = fields["evidence"]
-        self.exact = fields.get("exact")
-        self.steps = fields.get("steps", [])
-        self.candidates = fields.get("candidates", [])
+        self.text: str = fields["text"]
+        self.evidence: str = fields["evidence"]
+        self.exact: str | None = fields.get("exact")
+        self.steps: list[dict[str, Any]] = fields.get("steps", [])
+        self.candidates: list[tuple[str, float, str, float]] = fields.get("candidates", [])
         self.result = self.candidates[0][1] if self.candidates else None
         self.given = given
         self.matching = [] if given is None else [
@@ -140,7 +163,10 @@ class ProductExplanation(_Printed):
     tried       ways that were computed
     """
 
-    def __init__(self, text, fields):
+    candidates: list[dict[str, Any]]
+    tried: int
+
+    def __init__(self, text: str, fields: str) -> None:
         self.text = text
         self.__dict__.update(json.loads(fields))
 
@@ -148,7 +174,9 @@ class ProductExplanation(_Printed):
         return self.text.rstrip("\n")
 
 
-def explain(a, b, c=0.0, *, unit, d=None, scales=None, alpha=None, beta=None, round=False, policy=None):
+def explain(a: ArrayLike, b: ArrayLike, c: Any = 0.0, *, unit: UnitLike, d: Any = None,
+            scales: tuple[ArrayLike, ArrayLike] | None = None, alpha: float | None = None, beta: float | None = None,
+            round: bool = False, policy: str | None = None) -> Any:
     """A dot product step by step, or who computed a whole product.
 
     a, b vectors of k numbers      the picture of c + a[0] b[0] + ... by the unit; with d, a number, also which other
@@ -189,7 +217,22 @@ class Discovery(_Printed):
     deterministic  whether the unit answered alike when asked twice
     """
 
-    def __init__(self, fields):
+    summation_tree: str
+    fused_terms: int
+    fraction_bits: int | None
+    alignment: str | None
+    addend_alignment: str | None
+    rounding: str | None
+    output_fraction_bits: int
+    uses_subnormal_inputs: bool
+    evidence: list[str]
+    rows: list[str]
+    agreeing: list[str]
+    description: str | None
+    undecided: list[str]
+    deterministic: bool
+
+    def __init__(self, fields: dict[str, Any]) -> None:
         self.__dict__.update(fields)
 
     def __repr__(self):
@@ -201,7 +244,8 @@ class Discovery(_Printed):
         return "\n".join(lines)
 
 
-def discover(dot, *, input="fp16", output="fp32", k=16, b_input=None, blocks=2000, seed=1, fit=True):
+def discover(dot: Callable[[Any, Any, Any], Any], *, input: FormatLike = "fp16", output: FormatLike = "fp32", k: int = 16,
+             b_input: FormatLike | None = None, blocks: int = 2000, seed: int = 1, fit: bool = True) -> Discovery:
     """Finds what a function computes: which terms it adds at once, what it cuts, how it rounds, which unit it is.
 
     dot     dot(a, b, c): a and b arrays of k numbers (float16 for fp16, else float32, float64 for fp64), c a number;
@@ -228,11 +272,23 @@ class Recording:
                                   differs, as text
     """
 
-    def __init__(self, fields):
+    path: str
+    gpu: str
+    input: str
+    unit: str | None
+    a: NDArray[Any]
+    b: NDArray[Any]
+    c: NDArray[Any]
+    d: NDArray[Any]
+    equal: int
+    of: int
+    first_difference: str | None
+
+    def __init__(self, fields: dict[str, Any]) -> None:
         self.__dict__.update(fields)
 
     @property
-    def verified(self):
+    def verified(self) -> bool:
         return getattr(self, "of", 0) > 0 and self.equal == self.of
 
     def __repr__(self):
@@ -240,7 +296,7 @@ class Recording:
         return f"<Recording {self.gpu} {self.input}: {self.unit}{counts}>"
 
 
-def recordings(path, *, verify=False):
+def recordings(path: str | os.PathLike[str], *, verify: bool = False) -> list[Recording]:
     """The recordings below a path: .recording files, or folders in the published layout.
 
     With verify each is computed again in software and compared: Recording.verified.
@@ -256,7 +312,12 @@ class Inspection(_Printed):
     tensors, skipped, all, loss_scale
     """
 
-    def __init__(self, text):
+    tensors: list[dict[str, Any]]
+    skipped: list[dict[str, Any]]
+    all: dict[str, Any]
+    loss_scale: dict[str, Any]
+
+    def __init__(self, text: str) -> None:
         self.__dict__.update(json.loads(text))
 
     def __repr__(self):
@@ -280,7 +341,8 @@ def _decibels(loss):
     return "no error" if loss["snr_db"] is None else f"{loss['snr_db']:.4g} dB"
 
 
-def inspect(*what, formats=("fp16", "bf16", "e4m3", "e5m2", "mxfp8", "nvfp4"), target="fp16"):
+def inspect(*what: Any, formats: Iterable[str] = ("fp16", "bf16", "e4m3", "e5m2", "mxfp8", "nvfp4"),
+            target: str = "fp16") -> Inspection:
     """What formats lose of tensors, and which loss scales fit (docs/inspect.md).
 
     what  files and folders (.npy, .npz, .safetensors), arrays, or dictionaries from names to arrays (a state_dict)

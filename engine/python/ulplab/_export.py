@@ -1,5 +1,7 @@
 """PyTorch models as nets that are data: what the library's trainer reads."""
 
+from __future__ import annotations
+
 import contextlib
 import json
 import logging
@@ -9,6 +11,7 @@ import os
 import pathlib
 import tempfile
 import warnings
+from typing import Any, Sequence
 
 import torch
 from torch import nn
@@ -608,7 +611,8 @@ def _require_equal(model, text, weights, example):
         _refuse(type(model).__name__, f"the net's numbers differ from the model's by a relative {difference:.2g}")
 
 
-def export(model, file, *, shape, tokens=None, task=None, causal=False, name=None):
+def export(model: nn.Module, file: str | os.PathLike[str], *, shape: Sequence[int], tokens: int | None = None,
+           task: str | None = None, causal: bool = False, name: str | None = None) -> tuple[dict[str, Any], pathlib.Path]:
     """Writes a model as a net of the library's trainer: FILE.json, and its weights as FILE.safetensors.
 
     model    a module of one argument that torch.export can trace, in training mode, to layers of docs/nets.md: a chain with

@@ -7,12 +7,15 @@ ml_dtypes is missing. Whatever has ``__dlpack__`` or ``__array__`` is read as an
 
 import operator
 import sys
+from typing import Any
 
 import numpy
 
 from . import _core
 
 PAIRS = "float4_e2m1fn_x2"  # PyTorch's type of bytes that hold two codes of FP4
+Array = Any  # a NumPy array, or a CPU tensor of PyTorch where one went in
+FormatLike = Any  # a format's name, a Format, or a type of NumPy, ml_dtypes or PyTorch
 
 
 def _torch():

@@ -1,20 +1,26 @@
 """Formats, rounding, codes, functions and quantisation."""
 
+from __future__ import annotations
+
 import decimal
 import enum
 import html
 import math
+from typing import Any, Protocol
 
 import numpy
+from numpy.typing import ArrayLike
 
 from . import _core
 from ._core import Format
-from ._kinds import PAIRS, array_of, is_of_python, is_tensor, like, natural, numbers_of, straight_through, text
+from ._kinds import (PAIRS, Array, FormatLike, array_of, is_of_python, is_tensor, like, natural, numbers_of, straight_through,
+                     text)
 
 # Without round and format, which would hide Python's own: ulplab.round, ulplab.format.
 __all__ = ["Format", "formats", "encode", "decode", "show", "Shown", "quantize", "dequantize", "Quantized",
            "quantizations", "functions", "evaluate", "Flags", "add", "subtract", "multiply", "divide", "fma", "sqrt",
-           "remainder", "next_up", "next_down", "compare"]
+           "remainder", "next_up", "next_down", "compare", "exp", "expm1", "log", "log1p", "sin", "cos", "tanh", "exp2", "log2",
+           "sigmoid", "erf", "gelu", "softplus", "rsqrt", "cbrt"]
 
 
 def _html_table(rows):
@@ -25,7 +31,7 @@ def _html_table(rows):
     return "<table>" + line(rows[0], "th") + "".join(line(row, "td") for row in rows[1:]) + "</table>"
 
 
-def format(name_or_precision, emin=None, emax=None):
+def format(name_or_precision: FormatLike | int, emin: int | None = None, emax: int | None = None) -> Format:
     """A number format.
 
     ``format("fp16")`` is the format of that name (:func:`formats` lists them), which may be another's name for it
@@ -41,7 +47,7 @@ def format(name_or_precision, emin=None, emax=None):
     return _core.custom_format(name_or_precision, emin, emax)
 
 
-def formats():
+def formats() -> dict[str, Format]:
     """All named formats, widest first: a dictionary from the name to the Format.
 
     >>> ulplab.formats()["e4m3"].largest
@@ -50,8 +56,9 @@ def formats():
     return {name: Format(name) for name, _ in _core.format_names()}
 
 
-def round(x, format, rounding="nearest_even", *, seed=None, saturate=False, subnormals=True, stream=0, first=0,
-          random_bits=32, out=None):
+def round(x: ArrayLike, format: FormatLike, rounding: str = "nearest_even", *, seed: int | None = None,
+          saturate: bool = False, subnormals: bool = True, stream: int = 0, first: int = 0, random_bits: int = 32,
+          out: Array | None = None) -> Array:
     """``x`` rounded to a format: an array of the same shape and order whose numbers lie on the format's grid.
 
     x            numbers of any shape: float16, float32, float64, signed integers, bfloat16, FP8 or FP4 (ml_dtypes), a CPU
@@ -89,7 +96,8 @@ def _is_number(x, result):
     return result.ndim == 0 and not isinstance(x, numpy.ndarray) and not is_tensor(x)
 
 
-def encode(x, format, rounding="nearest_even", *, saturate=False, packed=False):
+def encode(x: ArrayLike, format: FormatLike, rounding: str = "nearest_even", *, saturate: bool = False,
+           packed: bool = False) -> Array:
     """The storage words of ``x`` in a format: uint8, uint16, uint32 or uint64, of the same shape.
 
     Numbers that the format does not have are rounded, once; NaNs keep sign and payload where the format has them. An
@@ -105,7 +113,7 @@ def encode(x, format, rounding="nearest_even", *, saturate=False, packed=False):
     return like(_core.with_halves(codes, False) if _in_pairs(format, packed) else codes, x)
 
 
-def decode(codes, format, *, packed=False):
+def decode(codes: ArrayLike, format: FormatLike, *, packed: bool = False) -> Array:
     """The numbers of storage words: float32 (float64 for fp64, and other formats that float32 does not hold), of the same
     shape.
 
@@ -144,7 +152,7 @@ def _words(numbers, format):
     return numbers.astype(f"u{width // 8}")
 
 
-class Shown(list):
+class Shown(list[dict[str, Any]]):
     """What :func:`show` gives: a dictionary for each format; prints as a table."""
 
     def __repr__(self):
@@ -164,7 +172,8 @@ class Shown(list):
              ", ".join(each["flags"])) for each in self])
 
 
-def show(value, format=None, rounding="nearest_even", *, saturate=False):
+def show(value: str | float, format: FormatLike | None = None, rounding: str = "nearest_even", *,
+         saturate: bool = False) -> Shown:
     """What a number becomes in each format, or in one: bits, neighbours, unit in the last place, error, flags.
 
     ``value`` is a number or a text as the command line takes it: "0.1", "0x1.8p-10", "inf", "bits:3C00".
@@ -211,12 +220,17 @@ class Quantized:
     element_format, scale_format
     """
 
-    def __init__(self, name, fields, kind):
+    elements: Array
+    codes: Array | None
+    scales: Array
+    scale_codes: Array | None
+
+    def __init__(self, name: str, fields: dict[str, Any], kind: Any) -> None:
         self.name = name
-        self.element_format = fields["element"]
-        self.scale_format = fields["scale_format"]
-        self.tensor_scale = fields["tensor_scale"]
-        self.block = fields["block"]
+        self.element_format: Format = fields["element"]
+        self.scale_format: Format = fields["scale_format"]
+        self.tensor_scale: float = fields["tensor_scale"]
+        self.block: tuple[int, int] = fields["block"]
         self._kind = kind[:0] if is_tensor(kind) else None
         for each in ("elements", "scales", "codes", "scale_codes"):
             value = fields.get(each)
@@ -233,7 +247,7 @@ class Quantized:
                             ("tensor scale", self.tensor_scale)])
 
 
-def quantize(x, how, *, seed=0, stream=0):
+def quantize(x: ArrayLike, how: str, *, seed: int = 0, stream: int = 0) -> Quantized:
     """A matrix quantised along its last extent, by a named row (:func:`quantizations`): "mxfp8", "nvfp4", ...
 
     x    m x k numbers; of arrays with more extents the leading ones are one, m. Those of float64 enter the rule's
@@ -252,7 +266,7 @@ def quantize(x, how, *, seed=0, stream=0):
     return Quantized(how, _core.quantize(matrix, text(how, "how"), natural(seed, "seed"), natural(stream, "stream")), x)
 
 
-def dequantize(quantized):
+def dequantize(quantized: Quantized) -> Array:
     """What a Quantized stands for, float32, m x k: element * scale, rounded to fp32, times the tensor's scale. A
     transform is not undone. TypeError for what is no Quantized."""
     if not isinstance(quantized, Quantized):
@@ -261,17 +275,18 @@ def dequantize(quantized):
                                  quantized.tensor_scale), quantized._kind)
 
 
-def quantizations():
+def quantizations() -> dict[str, str]:
     """The rows that :func:`quantize` knows: a dictionary from the name to what it is."""
     return dict(_core.quantizations())
 
 
-def functions():
+def functions() -> list[str]:
     """The names of the correctly rounded functions: each is a function of this package, too (ulplab.exp, ...)."""
     return _core.function_names()
 
 
-def evaluate(name, x, format=None, rounding="nearest_even", *, round=False):
+def evaluate(name: str, x: ArrayLike, format: FormatLike | None = None, rounding: str = "nearest_even", *,
+             round: bool = False) -> Array:
     """A function of each number, correctly rounded to a format.
 
     name    one of :func:`functions`
@@ -289,7 +304,12 @@ def evaluate(name, x, format=None, rounding="nearest_even", *, round=False):
     return result.item() if _is_number(x, result) else like(result, x)
 
 
-def _function(name):
+class _Function(Protocol):
+    def __call__(self, x: ArrayLike, format: FormatLike | None = None, rounding: str = "nearest_even", *,
+                 round: bool = False) -> Array: ...
+
+
+def _function(name: str) -> _Function:
     def function(x, format=None, rounding="nearest_even", *, round=False):
         return evaluate(name, x, format, rounding, round=round)
 
@@ -298,9 +318,10 @@ def _function(name):
     return function
 
 
-for _name in _core.function_names():
-    globals()[_name] = _function(_name)
-    __all__.append(_name)
+exp, expm1, log, log1p = map(_function, ("exp", "expm1", "log", "log1p"))
+sin, cos, tanh, exp2, log2 = map(_function, ("sin", "cos", "tanh", "exp2", "log2"))
+sigmoid, erf, gelu, softplus = map(_function, ("sigmoid", "erf", "gelu", "softplus"))
+rsqrt, cbrt = map(_function, ("rsqrt", "cbrt"))
 
 
 class Flags(enum.IntFlag):
@@ -342,7 +363,8 @@ def _operate(name, given, format, rounding, *, seed=None, round=False, saturate=
                                  bool(saturate), bool(subnormals), bool(round), bool(flags)), given, flags)
 
 
-def add(a, b, format=None, rounding="nearest_even", **options):
+def add(a: ArrayLike, b: ArrayLike, format: FormatLike | None = None, rounding: str = "nearest_even",
+        **options: Any) -> Any:
     """a + b, rounded once to a format, element by element; shapes broadcast.
 
     format      of operands and result; that of the arrays by default (float64 for Python's numbers)
@@ -359,47 +381,56 @@ def add(a, b, format=None, rounding="nearest_even", **options):
     return _operate("add", (a, b), format, rounding, **options)
 
 
-def subtract(a, b, format=None, rounding="nearest_even", **options):
+def subtract(a: ArrayLike, b: ArrayLike, format: FormatLike | None = None, rounding: str = "nearest_even",
+             **options: Any) -> Any:
     """a - b, as :func:`ulplab.add` adds."""
     return _operate("subtract", (a, b), format, rounding, **options)
 
 
-def multiply(a, b, format=None, rounding="nearest_even", **options):
+def multiply(a: ArrayLike, b: ArrayLike, format: FormatLike | None = None, rounding: str = "nearest_even",
+             **options: Any) -> Any:
     """a * b, as :func:`ulplab.add` adds."""
     return _operate("multiply", (a, b), format, rounding, **options)
 
 
-def divide(a, b, format=None, rounding="nearest_even", **options):
+def divide(a: ArrayLike, b: ArrayLike, format: FormatLike | None = None, rounding: str = "nearest_even",
+           **options: Any) -> Any:
     """a / b, as :func:`ulplab.add` adds."""
     return _operate("divide", (a, b), format, rounding, **options)
 
 
-def fma(a, b, c, format=None, rounding="nearest_even", **options):
+def fma(a: ArrayLike, b: ArrayLike, c: ArrayLike, format: FormatLike | None = None, rounding: str = "nearest_even",
+        **options: Any) -> Any:
     """a * b + c, as :func:`ulplab.add` adds."""
     return _operate("fma", (a, b, c), format, rounding, **options)
 
 
-def sqrt(a, format=None, rounding="nearest_even", **options):
+def sqrt(a: ArrayLike, format: FormatLike | None = None, rounding: str = "nearest_even",
+         **options: Any) -> Any:
     """The square root of a, as :func:`ulplab.add` adds."""
     return _operate("sqrt", (a,), format, rounding, **options)
 
 
-def remainder(a, b, format=None, rounding="nearest_even", **options):
+def remainder(a: ArrayLike, b: ArrayLike, format: FormatLike | None = None, rounding: str = "nearest_even",
+              **options: Any) -> Any:
     """IEEE 754's remainder: a - n * b, n the integer nearest to a / b, as :func:`ulplab.add` adds."""
     return _operate("remainder", (a, b), format, rounding, **options)
 
 
-def next_up(a, format=None, rounding="nearest_even", **options):
+def next_up(a: ArrayLike, format: FormatLike | None = None, rounding: str = "nearest_even",
+            **options: Any) -> Any:
     """The least number above a, as :func:`ulplab.add` adds."""
     return _operate("next_up", (a,), format, rounding, **options)
 
 
-def next_down(a, format=None, rounding="nearest_even", **options):
+def next_down(a: ArrayLike, format: FormatLike | None = None, rounding: str = "nearest_even",
+              **options: Any) -> Any:
     """The greatest number below a, as :func:`ulplab.add` adds."""
     return _operate("next_down", (a,), format, rounding, **options)
 
 
-def compare(a, b, format=None, *, round=False, signaling=False, flags=False):
+def compare(a: ArrayLike, b: ArrayLike, format: FormatLike | None = None, *, round: bool = False,
+            signaling: bool = False, flags: bool = False) -> Any:
     """-1, 0 or 1 where a is less than, equal to or greater than b; 2 where one is NaN: int8, shapes broadcast.
 
     signaling   True: any NaN raises invalid, as IEEE 754's < does; otherwise a signalling one alone

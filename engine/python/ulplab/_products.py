@@ -1,16 +1,19 @@
 """The table of matrix units, and their products."""
 
+from __future__ import annotations
+
 import html
 import math
 import os
 import re
-from typing import Any, NamedTuple
+from typing import Any, Mapping, NamedTuple, Union
 
 import numpy
+from numpy.typing import ArrayLike
 
 from . import _core
 from ._core import Format
-from ._kinds import array_of, is_of_python, like, real
+from ._kinds import Array, array_of, is_of_python, like, real
 
 __all__ = ["Unit", "Units", "units", "unit", "Order", "matmul", "dot"]
 
@@ -26,7 +29,23 @@ class Unit:
     description     its parameters as JSON text, which matmul(unit=...) takes, too
     """
 
-    def __init__(self, fields):
+    key: str
+    architecture: str
+    instruction: str
+    input: str
+    output: str
+    kind: str
+    a_format: str | None
+    b_format: str | None
+    accumulator: str
+    instruction_k: int
+    scale_format: str | None
+    scale_block: int | None
+    evidence: str
+    proof: str
+    description: str
+
+    def __init__(self, fields: Mapping[str, Any]) -> None:
         self.__dict__.update(fields)
 
     def __repr__(self):
@@ -36,7 +55,7 @@ class Unit:
         return self.key
 
 
-class Units(list):
+class Units(list[Unit]):
     """Units; prints as a table."""
 
     def __repr__(self):
@@ -47,10 +66,10 @@ class Units(list):
         return "<pre>" + html.escape(repr(self)) + "</pre>"
 
 
-_all = None
+_all: list[Unit] | None = None
 
 
-def units(contains="", *, kind=None):
+def units(contains: str = "", *, kind: str | None = None) -> Units:
     """The units whose keys contain a text ("sm_90", "fp16.fp32"), or of a GPU ("h100"), all by default; of one kind, if one
     is named. ValueError with the nearest keys where there are none.
 
@@ -65,7 +84,7 @@ def units(contains="", *, kind=None):
     return Units(each for each in _all if contains in each.key and kind in (None, each.kind))
 
 
-def unit(name):
+def unit(name: str | os.PathLike[str]) -> Unit:
     """The unit of that key, or of a file that describes one (docs/unit_files.md). ValueError with the nearest keys."""
     return Unit(_core.unit_row(_text_of(name)))
 
@@ -107,6 +126,10 @@ class Order(_Order):
             raise TypeError(f"an order has no {name}; " + (f"now: {now}" if now else
                                                            f"there are {', '.join(cls._fields)}"))
         return super().__new__(cls, split_k, piece_k, slice_k, tile_k, sum_format, promote, total_format, reduction)
+
+
+UnitLike = Union[str, Unit, "os.PathLike[str]"]  # a key, a Unit, or a file that describes one
+OrderLike = Union[Order, Mapping[str, int], None]
 
 
 def _order(order):
@@ -177,8 +200,10 @@ def _in_own_extents(message, arrays, batch):
     return f"{found[1]}({', '.join(map(str, place))}){found[3]}"
 
 
-def matmul(a, b, c=None, *, unit, order=None, alpha=None, beta=None, scales=None, round=False, saturate=False,
-           policy=None, packed=False):
+def matmul(a: ArrayLike, b: ArrayLike, c: ArrayLike | None = None, *, unit: UnitLike, order: OrderLike = None,
+           alpha: float | None = None, beta: float | None = None,
+           scales: tuple[ArrayLike | None, ArrayLike | None] | None = None, round: bool | str = False,
+           saturate: bool = False, policy: str | None = None, packed: bool = False) -> Array:
     """A * B + C as a matrix unit computes it, bit for bit.
 
     a, b      m x k and k x n, in any order and with any strides; leading extents are batches and broadcast as
@@ -264,7 +289,8 @@ def _product_of_batches(x, y, z, shape, row, column, what, scales, how):
     return d
 
 
-def dot(a, b, c=0.0, *, unit, order=None, round=False):
+def dot(a: ArrayLike, b: ArrayLike, c: float = 0.0, *, unit: UnitLike, order: OrderLike = None,
+        round: bool | str = False) -> Any:
     """One dot product c + a[0] b[0] + ... as a matrix unit computes it: a number of the accumulator's type.
 
     a, b  k numbers each, on the input format's grid (or round=True); the other arguments as in :func:`matmul`.

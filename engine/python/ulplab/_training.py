@@ -1,19 +1,27 @@
 """Nets as data, trained by the library's own trainer."""
 
+from __future__ import annotations
+
 import contextlib
 import json
 import os
 import pathlib
 import re
 import tempfile
+from typing import Any, Iterable, Mapping, Union
 
 import numpy
+from numpy.typing import ArrayLike, NDArray
 
 from . import _core
 from ._backends import backend_of
 from ._kinds import array_of
+from ._products import UnitLike
 
 __all__ = ["train", "Training", "gradients", "nets"]
+
+Net = Union[str, "os.PathLike[str]", Mapping[str, Any]]  # a name, a file, or what such a file holds
+Weights = Union[Mapping[str, ArrayLike], str, "os.PathLike[str]", None]
 
 
 class Training:
@@ -29,13 +37,26 @@ class Training:
     remarks                what was converted where weights were read
     """
 
-    def __init__(self, fields):
+    net: str
+    recipe: str
+    backend: str
+    losses: NDArray[numpy.float64]
+    loss_scales: NDArray[numpy.float64]
+    skipped: NDArray[numpy.bool_]
+    accuracy: float
+    weights: dict[str, NDArray[numpy.float32]]
+    trace_digest: str
+    digests: list[list[str]]
+    parameters: list[str]
+    remarks: list[str]
+
+    def __init__(self, fields: Mapping[str, Any]) -> None:
         self.__dict__.update(fields)
         self.losses = numpy.array(self.losses)
         self.loss_scales = numpy.array(self.loss_scales)
         self.skipped = numpy.array(self.skipped, bool)
 
-    def save(self, file):
+    def save(self, file: str | os.PathLike[str]) -> None:
         """Writes the weights as .safetensors."""
         _core.write_weights(os.fspath(file), self.weights)
 
@@ -44,14 +65,16 @@ class Training:
                 f"{self.skipped.sum()} skipped, accuracy {self.accuracy:.1%}>")
 
 
-def nets():
+def nets() -> dict[str, str]:
     """The nets by name: a dictionary from the name to what it is (docs/nets.md)."""
     return dict(_core.nets())
 
 
-def train(net, *, steps=100, recipe="mixed_fp16", unit=None, seed=1, data=None, labels=None, weights=None, batch=64,
-          optimizer="sgd", learning_rate=0.05, eps=None, loss_scale=None, scaler=None, fp32=(), low=(), init="default",
-          loss_reduction="mean", images=2000):
+def train(net: Net, *, steps: int = 100, recipe: str = "mixed_fp16", unit: UnitLike | None = None, seed: int = 1,
+          data: Any = None, labels: Any = None, weights: Weights = None, batch: int = 64, optimizer: str = "sgd",
+          learning_rate: float = 0.05, eps: float | None = None, loss_scale: float | None = None,
+          scaler: str | None = None, fp32: Iterable[str] = (), low: Iterable[str] = (), init: str = "default",
+          loss_reduction: str = "mean", images: int = 2000) -> Training:
     """Trains a net that is data, as `ulplab train` does, with its bits.
 
     net       a name of :func:`nets`, a file FILE.json, its text, or the same as a dictionary (docs/nets.md);
@@ -78,7 +101,9 @@ def train(net, *, steps=100, recipe="mixed_fp16", unit=None, seed=1, data=None, 
             "images": images}))
 
 
-def gradients(net, x, dy, *, weights=None, recipe="mixed_fp16", unit=None, seed=1, fp32=(), low=()):
+def gradients(net: Net, x: ArrayLike, dy: ArrayLike, *, weights: Weights = None, recipe: str = "mixed_fp16",
+              unit: UnitLike | None = None, seed: int = 1, fp32: Iterable[str] = (), low: Iterable[str] = (),
+              ) -> tuple[NDArray[numpy.float32], dict[str, NDArray[numpy.float32]]]:
     """A net's result y and the gradients of sum(y * dy), by the library's trainer.
 
     net, weights, recipe, unit, seed, fp32, low   as in :func:`train`

@@ -9,8 +9,12 @@
 docs/python.md says what is emulated, and how it compares with the trainer of the library.
 """
 
+from __future__ import annotations
+
 import contextlib
+import os
 import warnings
+from typing import Any, Callable, Iterable, Mapping, Sequence
 
 import torch
 
@@ -23,8 +27,9 @@ from ._export import export
 from ._invariance import Invariance, invariance_of, rule_of
 from ._kinds import natural, real
 from ._native import Native
-from ._numbers import dequantize, quantize
+from ._numbers import Quantized, dequantize, quantize
 from ._private import check_version
+from ._products import OrderLike, UnitLike
 from ._record import record, replay
 from ._report import Report
 from ._search import Search, search
@@ -43,12 +48,14 @@ ALIASES = {"bf16_pure": "pure_bf16", "bf16_true": "pure_bf16", "bf16_mixed": "bf
            "16_mixed": "mixed_fp16", "fp16_true": "fp16", "fp16_pure": "fp16", "16_true": "fp16"}
 
 
-def recipes():
+def recipes() -> dict[str, str]:
     """The recipes: a dictionary from the name to what it is (docs/reference/commands.md, train --recipe)."""
     return dict(_core.recipes())
 
 
-def emulate(unit="h100", recipe=None, *, order=None, fp32=(), modules=None, strict=True, seed=0, against=None, bound=0.05):
+def emulate(unit: UnitLike = "h100", recipe: str | None = None, *, order: OrderLike = None, fp32: Sequence[str] = (),
+            modules: Mapping[str, Any] | None = None, strict: bool = True, seed: int = 0, against: str | None = None,
+            bound: float = 0.05) -> Emulation | Native:
     """A context in which PyTorch computes as a card does: every matrix product is that of a matrix unit.
 
     unit    a GPU ("h100", "a100.wmma"), a unit's key ("sm_90:wgmma.fp16.fp32"), a file that describes one, "ieee" (each
@@ -116,7 +123,7 @@ class GradScaler:
 
     OPTIONS = ("init_scale", "growth_factor", "backoff_factor", "growth_interval")
 
-    def __init__(self, dialect="pytorch", **options):
+    def __init__(self, dialect: str = "pytorch", **options: float) -> None:
         """options: init_scale, growth_factor, backoff_factor, growth_interval, in place of the dialect's. ValueError
         that lists the dialects, TypeError that lists the options."""
         unknown = sorted(set(options) - set(self.OPTIONS))
@@ -124,21 +131,21 @@ class GradScaler:
             raise TypeError(f"a loss scale has no {', '.join(unknown)}; there are {', '.join(self.OPTIONS)}")
         self._scale = _core.LossScale(dialect, {name: natural(value, name) if name == "growth_interval" else
                                                 real(value, name) for name, value in options.items()})
-        self._found = {}
+        self._found: dict[int, bool] = {}
         self._nan = self._infinite = False
         self.skipped, self.remark = 0, None
 
-    def scale(self, loss):
+    def scale(self, loss: Any) -> Any:
         """loss * scale, in fp32; of a list, each."""
         _search.scaler_used = True
         if isinstance(loss, (list, tuple)):
             return type(loss)(self.scale(each) for each in loss)
         return loss * self.get_scale()
 
-    def get_scale(self):
+    def get_scale(self) -> float:
         return self._scale.value if _search.forced_scale is None else _search.forced_scale
 
-    def unscale_(self, optimizer):
+    def unscale_(self, optimizer: torch.optim.Optimizer) -> None:
         """Divides the optimizer's gradients by the scale, and looks for infinities and NaNs."""
         if id(optimizer) in self._found:
             raise RuntimeError("unscale_() was called twice since the last update()")
@@ -155,13 +162,13 @@ class GradScaler:
                     parameter.grad.mul_(1.0 / self.get_scale())
         self._found[id(optimizer)] = found
 
-    def step(self, optimizer, *args, **kwargs):
+    def step(self, optimizer: torch.optim.Optimizer, *args: Any, **kwargs: Any) -> Any:
         """optimizer.step(), unless a gradient is infinite or NaN; returns what it returns, or None."""
         if id(optimizer) not in self._found:
             self.unscale_(optimizer)
         return None if self._found[id(optimizer)] else optimizer.step(*args, **kwargs)
 
-    def update(self):
+    def update(self) -> None:
         """Moves the scale by the dialect's rule. RuntimeError where the dialect gives up."""
         skips = any(self._found.values())
         self._remark_on(skips)
@@ -183,14 +190,15 @@ class GradScaler:
                        "from; a model whose gradients are not finite in fp32 either has the fault in itself")
         warnings.warn(self.remark, RuntimeWarning, stacklevel=3)
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, float]:
         return self._scale.state()
 
-    def load_state_dict(self, state):
+    def load_state_dict(self, state: dict[str, float]) -> None:
         self._scale.load(state)
 
 
-def quantize_(model, how, *, only=lambda name, module: isinstance(module, (torch.nn.Linear, torch.nn.Conv2d))):
+def quantize_(model: torch.nn.Module, how: str, *, only: Callable[[str, torch.nn.Module], bool] = lambda name, module:
+              isinstance(module, (torch.nn.Linear, torch.nn.Conv2d))) -> dict[str, Quantized]:
     """Replaces weights by the numbers that their codes in a block-scaled format stand for, in place.
 
     how    a row of ulplab.quantizations(): "nvfp4", "mxfp8", ...; weights are quantised along their inputs
@@ -218,7 +226,7 @@ class Comparison:
     reports  the same to its Report
     """
 
-    def __init__(self, losses, reports):
+    def __init__(self, losses: dict[str, list[float]], reports: dict[str, Report]) -> None:
         self.losses = losses
         self.reports = reports
 
@@ -230,7 +238,7 @@ class Comparison:
             lines.append(f"{name:<20} {ends[0]:>12.6g} {ends[1]:>12.6g} {report.overflows:>10} {report.underflows:>11}")
         return "\n".join(lines)
 
-    def plot(self, ax=None):
+    def plot(self, ax: Any = None) -> Any:
         """The losses as lines (matplotlib); returns the axes."""
         from matplotlib import pyplot
 
@@ -243,7 +251,8 @@ class Comparison:
         return ax
 
 
-def compare(train, recipes, *, unit="h100", seed=0, strict=True, **options):
+def compare(train: Callable[[Emulation], Iterable[float]], recipes: Sequence[str], *, unit: UnitLike = "h100", seed: int = 0,
+            strict: bool = True, **options: Any) -> Comparison:
     """Runs a training in several recipes from the same random numbers.
 
     train    train(run) trains once, from scratch, and returns its losses, an iterable of numbers; run is the emulation
@@ -252,7 +261,8 @@ def compare(train, recipes, *, unit="h100", seed=0, strict=True, **options):
 
     Returns a Comparison.
     """
-    losses, reports = {}, {}
+    losses: dict[str, list[float]] = {}
+    reports: dict[str, Report] = {}
     for name in recipes:
         torch.manual_seed(seed)
         backend = backend_of(unit)

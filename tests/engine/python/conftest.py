@@ -1,7 +1,5 @@
 """What the tests share: the command line beside the package, and random codes of a format."""
 
-import ast
-import inspect
 import os
 import pathlib
 import subprocess
@@ -58,19 +56,6 @@ def bits(array):
 
 def same_bits(x, y):
     return x.dtype == y.dtype and x.shape == y.shape and bool((bits(x) == bits(y)).all())
-
-
-def check_stub(package, module):
-    """Whether a stub declares all public names with their parameters, and each has a docstring."""
-    tree = ast.parse((pathlib.Path(package.__file__).parent / f"{module}.pyi").read_text())
-    stubs = {each.name: each for each in tree.body if isinstance(each, (ast.FunctionDef, ast.ClassDef))}
-    for name in package.__all__:
-        assert name in stubs, name
-        assert getattr(package, name).__doc__, name
-        if isinstance(stubs[name], ast.FunctionDef) and name != "paused":
-            a = stubs[name].args
-            listed = [x.arg for x in a.args + a.kwonlyargs] + [x.arg for x in (a.vararg, a.kwarg) if x]
-            assert sorted(listed) == sorted(inspect.signature(getattr(package, name)).parameters), name
 
 
 SHARED = pathlib.Path(os.environ["ULPLAB_SHARED"]) if os.environ.get("ULPLAB_SHARED") else None

@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
-# Runs the notebooks of docs/notebooks. Usage: notebooks.sh PYTHON PACKAGE_FOLDER SOURCE_FOLDER
+# Runs a notebook of docs/notebooks. Usage: notebooks.sh PYTHON PACKAGE_FOLDER SOURCE
 set -euo pipefail
-"$1" -c 'import torch' 2>/dev/null || { echo "skipped: no torch for $1"; exit 0; }
+if grep -qE '^ *(import|from) torch' "$3" && ! "$1" -c 'import torch' 2>/dev/null; then
+    echo "skipped: no PyTorch (--torch)"
+    exit 0
+fi
 export PYTHONPATH=$2 PYTHONDONTWRITEBYTECODE=1 OMP_WAIT_POLICY=passive
-exec "$1" "$3/docs/notebooks/make.py" --check
+exec "$1" "$(dirname "$3")/make.py" --check "$(basename "$3" .py)"

@@ -4,7 +4,9 @@ set -euo pipefail
 python=$1 package=$2 program=$3 file=$4
 shift 4
 for module in pytest "$@"; do
-    "$python" -c "import $module" 2>/dev/null || { echo "skipped: no $module for $python"; exit 0; }
+    missing="$module for $python"
+    [ "$module" != torch ] || missing="PyTorch (--torch)"
+    "$python" -c "import $module" 2>/dev/null || { echo "skipped: no $missing"; exit 0; }
 done
 export OMP_WAIT_POLICY=passive  # other tests run beside this one
 export PYTHONPATH=$package ULPLAB_PROGRAM=$program PYTHONDONTWRITEBYTECODE=1
