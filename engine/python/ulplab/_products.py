@@ -160,6 +160,20 @@ def _rounding(round):
     return "nearest_even" if round is True else round
 
 
+def _require_no_sign(unit, *scales):
+    """The scales of blocks are UE4M3 or E8M0: numbers and codes without a sign."""
+    format = _core.unit_row(unit)["scale_format"]
+    for each in scales:
+        if each is None or format is None:
+            continue
+        if each.dtype.kind == "u":
+            negative = each >> 7 if Format(format).has_sign and each.dtype.itemsize == 1 else numpy.zeros(1)
+        else:
+            negative = numpy.signbit(each.astype("f8")) & (each == each)
+        if negative.any():
+            raise ValueError("scales have no sign; give it to the elements")
+
+
 def _batch(x, shape):
     """x broadcast to the batch's extents and flattened to one."""
     if x.ndim <= 2 or shape == ():
@@ -237,6 +251,8 @@ def matmul(a: ArrayLike, b: ArrayLike, c: ArrayLike | None = None, *, unit: Unit
         x, y = _core.with_halves(x, True), _core.with_halves(y.swapaxes(-1, -2), True).swapaxes(-1, -2)
     a_scales, b_scales = (None, None) if scales is None else (
         None if each is None else array_of(each, "scales") for each in scales)
+    if a_scales is not None or b_scales is not None:
+        _require_no_sign(unit, a_scales, b_scales)
     how = _rounding(round)
     if alpha is not None or beta is not None:
         alpha, beta = real(alpha, "alpha"), real(beta, "beta")
