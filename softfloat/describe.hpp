@@ -37,7 +37,7 @@ struct Description {
 };
 
 /// `text` as parse_bits reads it, rounded as `how` says, or bits:HEX for a storage word of the format. Throws
-/// std::invalid_argument where it is neither, or where the format has no such number (NaN).
+/// std::invalid_argument where it is neither.
 Description describe(const NamedFormat& format, std::string_view text, const Context& how = {});
 
 /// The names of the flags that are set.

@@ -20,7 +20,8 @@ struct NamedFormat {
 /// Every named format, widest first.
 std::span<const NamedFormat> named_formats();
 
-/// The format of that name. Throws std::invalid_argument that lists the names there are.
+/// The format of that name, or of the name that others have for it ("float16", "half", "float8_e4m3fn"), in any case of
+/// letters. Throws std::invalid_argument with the nearest name and the names there are.
 const FloatFormat& format_by_name(std::string_view name);
 
 /// The name of a format, or "e<exponent_bits>f<fraction_bits>" for one that has no row.
@@ -31,8 +32,9 @@ std::string name_of(const FloatFormat& format);
 /// "nearest_even", "toward_zero" and so on: the enumerator's name.
 std::string_view name_of(Rounding rounding);
 
-/// The mode of that name. TestFloat's names stand for the same modes: near_even, near_maxMag, minMag, min, max, odd,
-/// each also with the r that its command line puts before them. Throws std::invalid_argument that lists the names.
+/// The mode of that name, or of the name that others have for it, in any case of letters: TestFloat's (near_even, minMag,
+/// also with the r of its command line), rne, rtz, rtn, rtp, rna, nearest, truncate, floor, ceil and so on. Throws
+/// std::invalid_argument with the nearest name and the names there are.
 Rounding rounding_by_name(std::string_view name);
 
 // Formats made at run time.

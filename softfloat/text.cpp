@@ -222,8 +222,8 @@ std::uint64_t parse_bits(const FloatFormat& format, std::string_view text, Conte
     }
     if (reader.take("nan")) {
         if (!reader.at_end()) not_a_number(text);
-        if (!format.has_nan()) throw std::invalid_argument("this format has no NaN; choose a number");
-        return nan_bits(format);
+        if (!format.has_nan()) return invalid_bits(format, context);
+        return sign && format.has_sign ? negate_bits(format, nan_bits(format)) : nan_bits(format);
     }
     if (reader.take("0x")) return parse_hex_float(format, sign, reader, text, context);
 

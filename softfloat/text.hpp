@@ -28,8 +28,8 @@ std::string to_bit_string(const FloatFormat& format, std::uint64_t bits);
 std::string to_hex_bits(const FloatFormat& format, std::uint64_t bits);
 
 /// Reads a decimal ("-1.5e-3"), a hexadecimal float ("0x1.8p-10"), "inf", "infinity" or "nan", in any case, with a
-/// sign or without, correctly rounded in the context's mode however long the text. Throws std::invalid_argument where
-/// the text is not a number.
+/// sign or without, correctly rounded in the context's mode however long the text. NaN is invalid where the format has
+/// none, and gives its largest number. Throws std::invalid_argument where the text is not a number.
 std::uint64_t parse_bits(const FloatFormat& format, std::string_view text, Context& context);
 
 /// The number that a text as for parse_bits stands for, exactly; nothing for infinities and NaN, and for hexadecimal

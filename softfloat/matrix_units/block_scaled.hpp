@@ -3,7 +3,7 @@
 //
 //     mxf8f6f4   E8M0 scales for 32 elements: powers of two, so they only move the exponents of the fused group
 //     mxf4       FP4 elements, E8M0 scales for 32 elements, k64
-//     nvf4       FP4 elements, E4M3 scales (sign ignored) for 16 elements, k64
+//     nvf4       FP4 elements, E4M3 scales (without sign: UE4M3) for 16 elements, k64
 //
 // With FP4 the products of 16 elements are added exactly, the sum is multiplied by both scales' significands, and these
 // few terms are aligned with c at 35 fraction bits, at the scales' exponents.

@@ -57,7 +57,7 @@ TEST_CASE("wrong usage ends with 2 and a sentence") {
     check_refused({"run", "overflow", "--format", "json", to}, 2, "--format json is now: --json");
     check_refused({"run", "overflow", "--quick", "--full", to}, 2, "excludes");
     check_refused({"codes", "fp32"}, 2, "fp32 has 2^32 codes, too many to list");
-    check_refused({"codes", "half"}, 2, "there is no format 'half'");
+    check_refused({"codes", "halve"}, 2, "there is no format 'halve'; did you mean half?");
     check_refused({"dev", "manual", "walk"}, 2, "there is no command \"ulplab walk\"");
     check_refused({"models", "--unit", "H900"}, 2, "there is no GPU model 'H900'; did you mean");
     check_refused({"models", "--unit", "MI300"}, 2, "did you mean MI300X?");

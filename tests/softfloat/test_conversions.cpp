@@ -113,7 +113,8 @@ TEST_CASE("formats out of range are refused with the reason") {
     CHECK_THROWS_AS(custom_format(11, -14, 1024), std::invalid_argument);
     CHECK_THROWS_AS(custom_format(11, 3, 2), std::invalid_argument);
     CHECK_THROWS_WITH_AS(format_by_name("fp17"),
-                         "there is no format 'fp17'; choose one of fp64, fp32, tf32, bf16, fp16, e5m2, e4m3, e5m2fnuz, "
+                         "there is no format 'fp17'; did you mean fp16? choose one of fp64, fp32, tf32, bf16, fp16, "
+                         "e5m2, e4m3, e5m2fnuz, "
                          "e4m3fnuz, e3m2, e2m3, e2m1, e8m0",
                          std::invalid_argument);
 }
