@@ -19,7 +19,7 @@ struct TestfloatOptions {
 };
 
 ExitCode filter(const TestfloatOptions& options) {
-    const testfloat::Operation& operation = testfloat::operation_by_name(options.operation);
+    const testfloat::Operation operation = testfloat::operation_by_name(options.operation);
     const Rounding rounding = rounding_by_name(options.rounding);
     if (rounding == Rounding::stochastic) throw UsageError("TestFloat has no stochastic rounding; choose another mode");
     const Tininess tininess = options.tininess == "before" ? Tininess::before_rounding : Tininess::after_rounding;
@@ -33,7 +33,8 @@ ExitCode filter(const TestfloatOptions& options) {
 
 Action declare_testfloat(OptionParser& app) {
     const auto options = std::make_shared<TestfloatOptions>();
-    app.add_option("OP", options->operation, "an operation by TestFloat's name, such as f16_add or f32_to_bf16")
+    app.add_option("OP", options->operation,
+                   "operation by TestFloat's name, of any format: f16_add, e4m3_mulAdd, f32_to_bf16")
         .required();
     app.add_option("--rounding", options->rounding,
                    "near_even, near_maxMag, minMag, min, max or odd, or the names that `ulplab show` takes");

@@ -1,43 +1,46 @@
 #include "softfloat/lab/testfloat.hpp"
 
+#include <algorithm>
 #include <istream>
+#include <optional>
 #include <ostream>
 #include <stdexcept>
 #include <string>
 
 #include "softfloat/errors.hpp"
 #include "softfloat/float.hpp"
+#include "softfloat/names.hpp"
 
 namespace ulp::testfloat {
 
 namespace {
 
-constexpr FloatFormat f16 = formats::fp16;
-
 constexpr std::uint64_t word(UInt128 x) { return static_cast<std::uint64_t>(x); }
 
-template <FloatFormat To, FloatFormat From>
-UInt128 convert_float(const Operands& x, Context& context) {
-    return convert_bits(To, From, word(x[0]), context);
+UInt128 convert_float(const Operation& op, const Operands& x, Context& context) {
+    return convert_bits(op.result, op.format, word(x[0]), context);
 }
 template <class Integer>
-UInt128 to_integer(const Operands& x, Context& context) {
-    return static_cast<std::make_unsigned_t<Integer>>(integer_from_bits<Integer>(f16, word(x[0]), context));
+UInt128 to_integer(const Operation& op, const Operands& x, Context& context) {
+    return static_cast<std::make_unsigned_t<Integer>>(integer_from_bits<Integer>(op.format, word(x[0]), context));
 }
 template <class Integer>
-UInt128 from_integer(const Operands& x, Context& context) {
-    return bits_from_integer(f16, static_cast<Integer>(x[0]), context);
+UInt128 from_integer(const Operation& op, const Operands& x, Context& context) {
+    return bits_from_integer(op.format, static_cast<Integer>(x[0]), context);
 }
+// Of the words' arithmetic the wider one serves every format: the bits do not depend on it.
 template <std::uint64_t (*operation)(const FloatFormat&, std::uint64_t, std::uint64_t, Context&)>
-UInt128 binary(const Operands& x, Context& context) {
-    return operation(f16, word(x[0]), word(x[1]), context);
+UInt128 binary(const Operation& op, const Operands& x, Context& context) {
+    return operation(op.format, word(x[0]), word(x[1]), context);
 }
-UInt128 square_root(const Operands& x, Context& context) { return sqrt_bits<std::uint64_t>(f16, word(x[0]), context); }
-UInt128 multiply_add(const Operands& x, Context& context) {
-    return fma_bits<std::uint64_t>(f16, word(x[0]), word(x[1]), word(x[2]), context);
+UInt128 square_root(const Operation& op, const Operands& x, Context& context) {
+    return sqrt_bits<UInt128>(op.format, word(x[0]), context);
 }
-UInt128 round_to_integral(const Operands& x, Context& context) {
-    return round_to_integral_bits(f16, word(x[0]), context);
+UInt128 multiply_add(const Operation& op, const Operands& x, Context& context) {
+    return fma_bits<UInt128>(op.format, word(x[0]), word(x[1]), word(x[2]), context);
+}
+UInt128 round_to_integral(const Operation& op, const Operands& x, Context& context) {
+    return round_to_integral_bits(op.format, word(x[0]), context);
 }
 
 /// The formats beyond fp64, which FloatFormat does not hold: 15 exponent bits, and a significand with its leading bit
@@ -53,14 +56,14 @@ constexpr int long_bias = 16383;
 constexpr UInt128 one = 1;
 
 template <const LongFormat& to>
-UInt128 to_long(const Operands& x, Context& context) {
-    const auto value = decode<std::uint64_t>(f16, word(x[0]));
+UInt128 to_long(const Operation& op, const Operands& x, Context& context) {
+    const auto value = decode<std::uint64_t>(op.format, word(x[0]));
     const UInt128 top = one << to.fraction_bits;  // the leading bit
     const auto encoded = [&](bool sign, int field, UInt128 significand) {
         const UInt128 kept = to.hidden_bit ? significand & (top - 1) : significand;
         return (static_cast<UInt128>(sign ? 0x8000 : 0) + static_cast<UInt128>(field)) << to.stored_bits() | kept;
     };
-    if (value.kind == Kind::nan && is_signaling(f16, word(x[0]))) context.flags |= flag::invalid;
+    if (value.kind == Kind::nan && is_signaling(op.format, word(x[0]))) context.flags |= flag::invalid;
     if (value.kind == Kind::nan) return encoded(false, 0x7FFF, top | top >> 1);
     if (value.kind == Kind::infinity) return encoded(value.sign, 0x7FFF, top);
     if (value.kind == Kind::zero) return encoded(value.sign, 0, 0);
@@ -71,67 +74,103 @@ UInt128 to_long(const Operands& x, Context& context) {
 
 /// Words of 80 bits whose leading bit does not fit their exponent count as the number that they spell.
 template <const LongFormat& from>
-UInt128 from_long(const Operands& x, Context& context) {
+UInt128 from_long(const Operation& op, const Operands& x, Context& context) {
     const UInt128 stored = x[0] & ((one << from.stored_bits()) - 1);
     const auto high = static_cast<int>(x[0] >> from.stored_bits());
     const bool sign = (high & 0x8000) != 0;
     const int field = high & 0x7FFF;
     const UInt128 fraction = stored & ((one << from.fraction_bits) - 1);
     if (field == 0x7FFF) {
-        if (fraction == 0) return infinite_bits(f16, sign, context);
+        if (fraction == 0) return infinite_bits(op.format, sign, context);
         if ((fraction >> (from.fraction_bits - 1)) == 0) context.flags |= flag::invalid;
-        return nan_bits(f16);
+        return op.format.has_nan() ? nan_bits(op.format) : invalid_bits(op.format, context);
     }
     const bool hidden = from.hidden_bit && field != 0;
     const UInt128 significand = hidden ? stored | one << from.fraction_bits : stored;
     const int exponent = (field == 0 ? 1 : field) - long_bias - from.fraction_bits;
-    return round_to_bits(f16, sign, exponent, significand, context);
+    return round_to_bits(op.format, sign, exponent, significand, context);
 }
 
 enum class Predicate : std::uint8_t { equal, less, less_or_equal };
 template <Predicate predicate, bool signaling>
-UInt128 compare(const Operands& x, Context& context) {
-    const Order order = signaling ? compare_signaling_bits(f16, word(x[0]), word(x[1]), context)
-                                  : compare_bits(f16, word(x[0]), word(x[1]), context);
+UInt128 compare(const Operation& op, const Operands& x, Context& context) {
+    const Order order = signaling ? compare_signaling_bits(op.format, word(x[0]), word(x[1]), context)
+                                  : compare_bits(op.format, word(x[0]), word(x[1]), context);
     const bool equal = order == Order::equal;
     const bool less = order == Order::less;
     return (predicate != Predicate::less && equal) || (predicate != Predicate::equal && less) ? 1 : 0;
 }
 
-constexpr std::array rows{
-    Operation{"ui32_to_f16", 1, 32, 16, false, from_integer<std::uint32_t>},
-    Operation{"ui64_to_f16", 1, 64, 16, false, from_integer<std::uint64_t>},
-    Operation{"i32_to_f16", 1, 32, 16, false, from_integer<std::int32_t>},
-    Operation{"i64_to_f16", 1, 64, 16, false, from_integer<std::int64_t>},
-    Operation{"f16_to_ui32", 1, 16, 32, true, to_integer<std::uint32_t>},
-    Operation{"f16_to_ui64", 1, 16, 64, true, to_integer<std::uint64_t>},
-    Operation{"f16_to_i32", 1, 16, 32, true, to_integer<std::int32_t>},
-    Operation{"f16_to_i64", 1, 16, 64, true, to_integer<std::int64_t>},
-    Operation{"f16_to_f32", 1, 16, 32, false, convert_float<formats::fp32, f16>},
-    Operation{"f16_to_f64", 1, 16, 64, false, convert_float<formats::fp64, f16>},
-    Operation{"f16_to_extF80", 1, 16, 80, false, to_long<ext_f80>},
-    Operation{"f16_to_f128", 1, 16, 128, false, to_long<f128>},
-    Operation{"f32_to_f16", 1, 32, 16, false, convert_float<f16, formats::fp32>},
-    Operation{"f64_to_f16", 1, 64, 16, false, convert_float<f16, formats::fp64>},
-    Operation{"extF80_to_f16", 1, 80, 16, false, from_long<ext_f80>},
-    Operation{"f128_to_f16", 1, 128, 16, false, from_long<f128>},
-    Operation{"bf16_to_f32", 1, 16, 32, false, convert_float<formats::fp32, formats::bf16>},
-    Operation{"f32_to_bf16", 1, 32, 16, false, convert_float<formats::bf16, formats::fp32>},
-    Operation{"f16_roundToInt", 1, 16, 16, true, round_to_integral},
-    Operation{"f16_add", 2, 16, 16, false, binary<add_bits<std::uint64_t>>},
-    Operation{"f16_sub", 2, 16, 16, false, binary<subtract_bits<std::uint64_t>>},
-    Operation{"f16_mul", 2, 16, 16, false, binary<multiply_bits<std::uint64_t>>},
-    Operation{"f16_mulAdd", 3, 16, 16, false, multiply_add},
-    Operation{"f16_div", 2, 16, 16, false, binary<divide_bits<std::uint64_t>>},
-    Operation{"f16_rem", 2, 16, 16, false, binary<remainder_bits<std::uint64_t>>},
-    Operation{"f16_sqrt", 1, 16, 16, false, square_root},
-    Operation{"f16_eq", 2, 16, 1, false, compare<Predicate::equal, false>},
-    Operation{"f16_le", 2, 16, 1, false, compare<Predicate::less_or_equal, true>},
-    Operation{"f16_lt", 2, 16, 1, false, compare<Predicate::less, true>},
-    Operation{"f16_eq_signaling", 2, 16, 1, false, compare<Predicate::equal, true>},
-    Operation{"f16_le_quiet", 2, 16, 1, false, compare<Predicate::less_or_equal, false>},
-    Operation{"f16_lt_quiet", 2, 16, 1, false, compare<Predicate::less, false>},
+using Compute = UInt128 (*)(const Operation&, const Operands&, Context&);
+
+/// What follows FORMAT_ in the name of an operation on one format.
+struct Suffix {
+    std::string_view name;
+    int operands;
+    bool truth_value;
+    Compute compute;
 };
+constexpr std::array suffixes{
+    Suffix{"add", 2, false, binary<add_bits<UInt128>>},
+    Suffix{"sub", 2, false, binary<subtract_bits<UInt128>>},
+    Suffix{"mul", 2, false, binary<multiply_bits<UInt128>>},
+    Suffix{"mulAdd", 3, false, multiply_add},
+    Suffix{"div", 2, false, binary<divide_bits<UInt128>>},
+    Suffix{"rem", 2, false, binary<remainder_bits<UInt128>>},
+    Suffix{"sqrt", 1, false, square_root},
+    Suffix{"roundToInt", 1, false, round_to_integral},
+    Suffix{"eq", 2, true, compare<Predicate::equal, false>},
+    Suffix{"le", 2, true, compare<Predicate::less_or_equal, true>},
+    Suffix{"lt", 2, true, compare<Predicate::less, true>},
+    Suffix{"eq_signaling", 2, true, compare<Predicate::equal, true>},
+    Suffix{"le_quiet", 2, true, compare<Predicate::less_or_equal, false>},
+    Suffix{"lt_quiet", 2, true, compare<Predicate::less, false>},
+};
+
+/// What a format is converted to and from besides formats.
+struct OtherType {
+    std::string_view name;
+    int bits;
+    bool integer;
+    Compute to, from;
+};
+constexpr std::array other_types{
+    OtherType{"ui32", 32, true, to_integer<std::uint32_t>, from_integer<std::uint32_t>},
+    OtherType{"ui64", 64, true, to_integer<std::uint64_t>, from_integer<std::uint64_t>},
+    OtherType{"i32", 32, true, to_integer<std::int32_t>, from_integer<std::int32_t>},
+    OtherType{"i64", 64, true, to_integer<std::int64_t>, from_integer<std::int64_t>},
+    OtherType{"extF80", 80, false, to_long<ext_f80>, from_long<ext_f80>},
+    OtherType{"f128", 128, false, to_long<f128>, from_long<f128>},
+};
+
+const OtherType* other_type(std::string_view name) {
+    const auto* const found = std::ranges::find(other_types, name, &OtherType::name);
+    return found == other_types.end() ? nullptr : &*found;
+}
+
+std::optional<FloatFormat> format_named(std::string_view name) {
+    try {
+        return format_by_name(name);
+    } catch (const std::invalid_argument&) {
+        return std::nullopt;
+    }
+}
+
+std::optional<Operation> conversion(std::string_view name, std::string_view from, std::string_view to) {
+    const auto source = format_named(from), result = format_named(to);
+    const std::string own(name);
+    if (source && result) {
+        return Operation{own,     1,       source->storage_bits(), result->storage_bits(), false,
+                         *source, *result, convert_float};
+    }
+    if (const OtherType* type = other_type(to); source && type != nullptr) {
+        return Operation{own, 1, source->storage_bits(), type->bits, type->integer, *source, {}, type->to};
+    }
+    if (const OtherType* type = other_type(from); result && type != nullptr) {
+        return Operation{own, 1, type->bits, result->storage_bits(), false, *result, {}, type->from};
+    }
+    return std::nullopt;
+}
 
 int digits_of(int bits) { return (bits + 3) / 4; }
 
@@ -169,6 +208,10 @@ Operands parse_line(const Operation& operation, std::string_view line, std::size
             if (hex_value(c) < 0) fail("has '" + std::string(field) + "' as operand " + std::to_string(i + 1));
             operand = operand << 4 | static_cast<UInt128>(hex_value(c));
         }
+        if (operation.operand_bits < 128 && operand >> operation.operand_bits != 0) {
+            fail("has '" + std::string(field) + "', which has more than " + std::to_string(operation.operand_bits) +
+                 " bits, as operand " + std::to_string(i + 1));
+        }
         operands[static_cast<std::size_t>(i)] = operand;
         place = end;
     }
@@ -177,15 +220,27 @@ Operands parse_line(const Operation& operation, std::string_view line, std::size
 
 }  // namespace
 
-std::span<const Operation> operations() { return rows; }
-
-const Operation& operation_by_name(std::string_view name) {
-    std::string names;
-    for (const Operation& row : rows) {
-        if (row.name == name) return row;
-        names += (names.empty() ? "" : ", ") + std::string(row.name);
+Operation operation_by_name(std::string_view name) {
+    if (const std::size_t at = name.find("_to_"); at != std::string_view::npos) {
+        if (const auto found = conversion(name, name.substr(0, at), name.substr(at + 4))) return *found;
     }
-    throw std::invalid_argument("there is no operation '" + std::string(name) + "'; choose one of " + names);
+    std::string known;
+    for (const Suffix& row : suffixes) {
+        known += std::string(row.name) + ", ";
+        if (name.size() <= row.name.size() + 1 || !name.ends_with(row.name)) continue;
+        const std::size_t format_end = name.size() - row.name.size() - 1;
+        const auto format = name[format_end] == '_' ? format_named(name.substr(0, format_end)) : std::nullopt;
+        if (!format) continue;
+        const int bits = format->storage_bits();
+        const bool to_integer = row.compute == round_to_integral;
+        return {std::string(name), row.operands, bits,          row.truth_value ? 1 : bits,
+                to_integer,        *format,      FloatFormat{}, row.compute};
+    }
+    throw std::invalid_argument(
+        "there is no operation '" + std::string(name) +
+        "'; give FORMAT_OP, such as f16_add or e4m3_mulAdd, with a format by name (`ulplab formats`) and one of " +
+        known +
+        "or X_to_Y, such as f32_to_bf16, with two formats, or a format and ui32, ui64, i32, i64, extF80 or f128");
 }
 
 void filter(const Operation& operation, const Options& options, std::istream& in, std::ostream& out) {
@@ -194,7 +249,7 @@ void filter(const Operation& operation, const Options& options, std::istream& in
     for (std::size_t number = 1; std::getline(in, line); ++number) {
         const Operands operands = parse_line(operation, line, number);
         Context context{.rounding = options.rounding, .tininess = options.tininess};
-        const UInt128 answer = operation.compute(operands, context);
+        const UInt128 answer = operation(operands, context);
         if (operation.to_integer && !options.exact) context.flags &= ~flag::inexact;
         result.clear();
         for (int i = 0; i < operation.operand_count; ++i) {

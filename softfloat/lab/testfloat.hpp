@@ -6,10 +6,11 @@
 #include <array>
 #include <cstdint>
 #include <iosfwd>
-#include <span>
+#include <string>
 #include <string_view>
 
 #include "softfloat/context.hpp"
+#include "softfloat/format.hpp"
 #include "softfloat/support/bits.hpp"
 
 namespace ulp::testfloat {
@@ -18,19 +19,25 @@ namespace ulp::testfloat {
 using Operands = std::array<UInt128, 3>;
 
 struct Operation {
-    std::string_view name;  // "f16_mulAdd"
+    std::string name;  // "f16_mulAdd"
     int operand_count;
-    int operand_bits;  // of each operand
-    int result_bits;   // 1 for a truth value
-    bool to_integer;   // a rounding to an integral value: TestFloat leaves its inexact flag to an option
-    UInt128 (*compute)(const Operands& operands, Context& context);
+    int operand_bits;      // of each operand
+    int result_bits;       // 1 for a truth value
+    bool to_integer;       // a rounding to an integral value: TestFloat leaves its inexact flag to an option
+    FloatFormat format{};  // of the operands, or of the result where they have none
+    FloatFormat result{};  // of the result of a conversion between formats
+    UInt128 (*compute)(const Operation& operation, const Operands& operands, Context& context) = nullptr;
+
+    [[nodiscard]] UInt128 operator()(const Operands& operands, Context& context) const {
+        return compute(*this, operands, context);
+    }
 };
 
-/// Every f16 operation, with the conversions from and to the 80- and 128-bit formats, and those between bf16 and f32.
-std::span<const Operation> operations();
-
-/// The operation of that name. Throws std::invalid_argument that lists the names there are.
-const Operation& operation_by_name(std::string_view name);
+/// FORMAT_OP for any format by name (f16, f32, f64, bf16, tf32, e4m3, ...) and any of TestFloat's operations: add, sub,
+/// mul, mulAdd, div, rem, sqrt, roundToInt, eq, le, lt, eq_signaling, le_quiet, lt_quiet; and X_to_Y between two
+/// formats, or a format and ui32, ui64, i32, i64, extF80 or f128. Throws std::invalid_argument that lists what there
+/// is.
+Operation operation_by_name(std::string_view name);
 
 struct Options {
     Rounding rounding = Rounding::nearest_even;
