@@ -86,10 +86,21 @@ QuantizedTensor rounded_one_by_one(const TensorFormat& how, const Shape& shape, 
     Context context = how.rounding;
     context.seed = seed;
     context.stream = stream;
-    // The codes by themselves: as a number an overflow to NaN would lose its sign.
+    // The codes by themselves: as a number an overflow to NaN would lose its sign. NaNs keep sign and payload.
     result.codes = rounded_codes(how.format, scaled, context);
     round_array(how.format, scaled, context);
     result.dequantized.assign(scaled.begin(), scaled.end());
+    using Word = std::conditional_t<sizeof(Real) == 4, std::uint32_t, std::uint64_t>;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        if (!is_nan(how.format, result.codes[i])) continue;
+        if (std::isnan(numbers[i])) {
+            const auto word = std::bit_cast<Word>(numbers[i]);
+            result.codes[i] =
+                static_cast<std::uint32_t>(nan_with_payload(how.format, array::format_of<Real>(), word));
+        }
+        const std::uint64_t word = nan_with_payload(formats::fp32, how.format, result.codes[i]);
+        result.dequantized[i] = std::bit_cast<float>(static_cast<std::uint32_t>(word));
+    }
     if (has_scale) {
         for (float& x : result.dequantized) x *= result.scales.front();
     }

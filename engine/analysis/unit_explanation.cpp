@@ -273,6 +273,13 @@ std::string explain_integers(const IntegerModel& model, const IntegerOperands& o
 }
 
 std::string explain_block_scaled(const BlockScaledModel& model, const ScaledOperands& operands) {
+    for (const auto* scales : {&operands.a_scales, &operands.b_scales}) {
+        for (const std::uint32_t code : *scales) {
+            if (!sign_of(model.scale_format, code)) continue;
+            throw std::invalid_argument("scale " + to_decimal(model.scale_format, code) +
+                                        ": scales have no sign; give it to the elements");
+        }
+    }
     std::string text;
     std::uint32_t result = operands.c;
     for (const GroupSteps& group : steps_of_dot(model, operands)) {

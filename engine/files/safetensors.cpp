@@ -148,19 +148,31 @@ std::string_view bytes_of(const Entry& entry, std::string_view data) {
     return data.substr(static_cast<std::size_t>(entry.begin), static_cast<std::size_t>(entry.end - entry.begin));
 }
 
-/// Calls set(i, the code of element i).
+/// Calls set(i, the code of element i). Codes of 4 and 6 bits follow each other from the lowest bit on.
 template <class Function>
 void each_code(const Entry& entry, std::string_view data, const Function& set) {
-    const auto each = static_cast<std::size_t>(entry.type->bits) / 8;
+    const auto bits = static_cast<std::size_t>(entry.type->bits);
+    const auto each = bits / 8;
     const std::string_view bytes = bytes_of(entry, data);
+    for (std::size_t i = 0; bits < 8 && (i + 1) * bits <= bytes.size() * 8; ++i) {
+        const std::string_view from = bytes.substr(i * bits / 8, 2);
+        set(i, word_at(from, from.size()) >> (i * bits % 8) & ((1U << bits) - 1));
+    }
+    if (bits < 8) return;
     for (std::size_t i = 0; i < bytes.size() / each; ++i) set(i, word_at(bytes.substr(i * each), each));
+}
+
+/// The format of packed types, whose numbers are read and never written.
+FloatFormat packed_format(std::string_view type) {
+    return type == "F4" ? formats::e2m1 : type == "F6_E2M3" ? formats::e2m3 : formats::e3m2;
 }
 
 std::vector<float> floats_at(const Entry& entry, std::string_view data) {
     std::vector<float> values(static_cast<std::size_t>(volume(entry.shape)));
+    const FloatFormat format = entry.type->format ? *entry.type->format : packed_format(entry.type->name);
     each_code(entry, data, [&](std::size_t i, std::uint64_t code) {
         Context exact;
-        const std::uint64_t word = convert_keeping_nan(formats::fp32, *entry.type->format, code, exact);
+        const std::uint64_t word = convert_keeping_nan(formats::fp32, format, code, exact);
         values[i] = std::bit_cast<float>(static_cast<std::uint32_t>(word));
     });
     return values;
@@ -175,8 +187,8 @@ float nearest_float(std::string_view type, int bits, std::uint64_t word) {
 }
 
 std::vector<float> numbers_at(const fs::path& file, const Entry& entry, std::string_view data) {
-    if (entry.type->format) return floats_at(entry, data);
-    if (entry.type->name.front() == 'C' || entry.type->bits < 8) {
+    if (entry.type->format || entry.type->bits < 8) return floats_at(entry, data);
+    if (entry.type->name.front() == 'C') {
         throw DataError(fmt::format("{}: {} is of type {}, which is not converted; save it as F32", file.string(),
                                     entry.name, entry.type->name));
     }
@@ -276,7 +288,7 @@ StoredArrays safetensors_arrays(const fs::path& file) {
     const auto parsed = std::make_shared<const Parsed>(parsed_file(file));
     StoredArrays arrays;
     for (const Entry& entry : parsed->entries) {
-        const bool exact = entry.type->format.has_value() || (entry.type->bits <= 16 && entry.type->bits >= 8);
+        const bool exact = entry.type->format.has_value() || entry.type->bits <= 16;
         arrays.emplace(entry.name,
                        StoredArray{std::string(entry.type->name), entry.shape, exact,
                                    [file, parsed, &entry] { return numbers_at(file, entry, parsed->data()); }});

@@ -22,7 +22,7 @@ struct StoredArray {
     std::string type;  // as the file has it: "F64", "BF16", "<f4"
     Shape shape;
     bool exact = true;  // whether fp32 holds every number of the type
-    /// In C order, to nearest in fp32. Throws DataError for a type that is no real number (C64, F4), and for damage.
+    /// In C order, to nearest in fp32. Throws DataError for a type that is no real number (C64), and for damage.
     std::function<std::vector<float>()> numbers;
 };
 using StoredArrays = std::map<std::string, StoredArray>;

@@ -92,8 +92,9 @@ void explain_all_of_d(const ExplainOptions& options, const UnitRow& row) {
                          ": all of D is explained for floating-point units without block scales; give --at "
                          "ROW,COLUMN for one element");
     }
+    const auto load_floats = [](const std::string& path, const auto&... how) { return load_matrix(path, how...); };
     if (model->accumulator != formats::fp64)
-        return explain_all_of_d(options, question_of<float>(options, row, load_matrix));
+        return explain_all_of_d(options, question_of<float>(options, row, load_floats));
     if (options.rounding.given() || !options.policy.empty()) {
         throw UsageError(row.key() + " takes fp64 operands as they are, without --rounding and --policy");
     }

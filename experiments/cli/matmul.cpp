@@ -30,6 +30,7 @@ struct MatmulOptions {
     OrderOptions order;
     RoundingOptions rounding;
     bool evidence = false;
+    bool packed = false;
 };
 
 /// Sizes of op(A) * op(B), checked, with C's.
@@ -92,8 +93,8 @@ void multiply_floats(const MatmulOptions& options, const UnitRow& row, TensorCor
     order.epilogue = epilogue_of<float>(options);
     const bool reads_c = !order.epilogue || order.epilogue->beta != 0;
     const auto rounding = options.rounding.rounding();
-    const auto a = load_matrix(options.a, model.a_format, rounding);
-    const auto b = load_matrix(options.b, model.b_format, rounding);
+    const auto a = load_matrix(options.a, model.a_format, rounding, options.packed ? Pairs::across : Pairs::none);
+    const auto b = load_matrix(options.b, model.b_format, rounding, options.packed ? Pairs::down : Pairs::none);
     const auto load = [&](const std::string& path) { return load_matrix(path, model.accumulator, rounding); };
     const auto c = reads_c ? load_c<float>(options, load) : std::nullopt;
     GemmProblem problem = problem_of(options, a, b, c);
@@ -169,8 +170,10 @@ MatrixView scales_view(const std::optional<LoadedMatrix<float>>& scales, const s
 void multiply_block_scaled(const MatmulOptions& options, const UnitRow& row, const BlockScaledModel& model) {
     require_plain_order(options, row.key());
     const auto rounding = options.rounding.rounding();
-    const auto a = load_matrix(options.a, model.unscaled.a_format, rounding);
-    const auto b = load_matrix(options.b, model.unscaled.b_format, rounding);
+    const auto a =
+        load_matrix(options.a, model.unscaled.a_format, rounding, options.packed ? Pairs::across : Pairs::none);
+    const auto b =
+        load_matrix(options.b, model.unscaled.b_format, rounding, options.packed ? Pairs::down : Pairs::none);
     const auto c = load_c<float>(
         options, [&](const std::string& path) { return load_matrix(path, model.unscaled.accumulator, rounding); });
     const auto scales_of = [&](const std::string& path) -> std::optional<LoadedMatrix<float>> {
@@ -250,6 +253,8 @@ Action declare_matmul(OptionParser& app) {
     options->transpose.declare(app);
     app.add_option("--a-scales", options->a_scales, "scales of A for block-scaled models, m x (k / block); default 1");
     app.add_option("--b-scales", options->b_scales, "scales of B for block-scaled models, (k / block) x n; default 1");
+    app.add_flag("--packed", options->packed,
+                 "bytes of A and B hold two 4-bit codes along k, the first in the low half, as PyTorch stores FP4");
     app.add_option("--alpha", options->alpha,
                    "factor of the products' sum in D = alpha * sum + beta * C, an fp32 epilogue; default 1");
     app.add_option("--beta", options->beta,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <sstream>
@@ -214,15 +215,38 @@ std::uint64_t converted(const FloatFormat& to, const FloatFormat& from, std::uin
     return code;
 }
 
+/// Two codes of 4 bits in each byte, the first in the low half, taken apart along rows or columns.
+npy::Array taken_apart(const std::filesystem::path& path, const npy::Array& pairs, const FloatFormat& format,
+                       Pairs along) {
+    if (along == Pairs::none) return pairs;
+    if (format.storage_bits() != 4 || pairs.dtype != "|u1") {
+        throw DataError(
+            fmt::format("{}: --packed is for bytes of two 4-bit codes; the unit's operands are {}, and the "
+                        "file's type is '{}'",
+                        path.string(), name_of(format), pairs.dtype));
+    }
+    const bool down = along == Pairs::down;
+    npy::Array codes{"|u1", {pairs.shape[0] * (down ? 2 : 1), pairs.shape[1] * (down ? 1 : 2)}, false, {}};
+    for (std::int64_t i = 0; i < codes.shape[0]; ++i) {
+        for (std::int64_t j = 0; j < codes.shape[1]; ++j) {
+            const std::uint64_t pair = word_at(pairs, down ? i / 2 : i, down ? j : j / 2);
+            codes.data.push_back(static_cast<std::byte>((down ? i : j) % 2 == 0 ? pair & 15 : pair >> 4));
+        }
+    }
+    return codes;
+}
+
 LoadedMatrix<float> load_values(const std::filesystem::path& path, const FloatFormat& format,
-                                const std::optional<OperandRounding>& rounding, std::string_view remedy) {
-    const npy::Array array = read_matrix(path);
+                                const std::optional<OperandRounding>& rounding, std::string_view remedy,
+                                Pairs pairs = Pairs::none) {
+    const npy::Array array = taken_apart(path, read_matrix(path), format, pairs);
     const FloatFormat source = source_format(path, array, format);
     std::int64_t overflows = 0;
     auto matrix = load<float>(array, [&](std::uint64_t word, std::int64_t i, std::int64_t j) {
         const auto place = [&] { return fmt::format("{}: element ({}, {})", path.string(), i, j); };
         if (source == format && is_beyond_codes(format, word)) {
-            throw DataError(fmt::format("{} = {}", place(), beyond_codes_text(format, word)));
+            const std::string packed = format.storage_bits() == 4 ? ", or named by --packed" : "";
+            throw DataError(fmt::format("{} = {}{}", place(), beyond_codes_text(format, word), packed));
         }
         const std::uint64_t code =
             source == format ? word : converted(format, source, word, rounding, remedy, overflows, place);
@@ -235,8 +259,8 @@ LoadedMatrix<float> load_values(const std::filesystem::path& path, const FloatFo
 }  // namespace
 
 LoadedMatrix<float> load_matrix(const std::filesystem::path& path, const FloatFormat& format,
-                                const std::optional<OperandRounding>& rounding) {
-    return load_values(path, format, rounding, remedy_of_operands);
+                                const std::optional<OperandRounding>& rounding, Pairs pairs) {
+    return load_values(path, format, rounding, remedy_of_operands, pairs);
 }
 
 std::string_view remedy_of_scales(const FloatFormat& format) {
@@ -245,7 +269,14 @@ std::string_view remedy_of_scales(const FloatFormat& format) {
 }
 
 LoadedMatrix<float> load_scales(const std::filesystem::path& path, const FloatFormat& format) {
-    return load_values(path, format, std::nullopt, remedy_of_scales(format));
+    LoadedMatrix<float> scales = load_values(path, format, std::nullopt, remedy_of_scales(format));
+    for (std::size_t i = 0; i < scales.values.size(); ++i) {
+        if (!std::signbit(scales.values[i]) || std::isnan(scales.values[i])) continue;
+        const auto at = static_cast<std::int64_t>(i);
+        throw DataError(fmt::format("{}: element ({}, {}) = {}: scales have no sign; give it to the elements",
+                                    path.string(), at / scales.cols, at % scales.cols, scales.values[i]));
+    }
+    return scales;
 }
 
 LoadedMatrix<double> load_fp64_matrix(const std::filesystem::path& path) {

@@ -42,6 +42,9 @@ struct OperandRounding {
     bool saturate = false;  // what is too large becomes the largest finite number (PTX: cvt with .satfinite)
 };
 
+/// Whether a byte of a file holds two codes of 4 bits, neighbours of a row (across) or of a column (down).
+enum class Pairs : std::uint8_t { none, across, down };
+
 /// Reads a matrix whose elements are values of `format`: float16, float32 or float64 numbers, or the format's codes as
 /// unsigned integers of its width (uint8, uint16, uint32). Every code comes back by operand_code unchanged; a NaN that
 /// is read as a number keeps its sign and payload. Rounds to the format where `rounding` says how; otherwise throws
@@ -49,9 +52,10 @@ struct OperandRounding {
 /// format's codes (two codes of E2M1 packed into a byte, say), a bad file, another type or not two dimensions. Either
 /// memory order is read.
 LoadedMatrix<float> load_matrix(const std::filesystem::path& path, const FloatFormat& format,
-                                const std::optional<OperandRounding>& rounding);
+                                const std::optional<OperandRounding>& rounding, Pairs pairs = Pairs::none);
 
-/// A matrix of scales: as load_matrix, and never rounded, which the refusal of another value says.
+/// A matrix of scales: as load_matrix, and never rounded, which the refusal of another value says. Throws DataError for
+/// a negative one, too.
 LoadedMatrix<float> load_scales(const std::filesystem::path& path, const FloatFormat& format);
 
 /// What to do about an operand or a scale that is not a value of its format, for the end of a message.

@@ -20,6 +20,7 @@
 #include "experiments/framework/files.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/names.hpp"
+#include "softfloat/support/nearest_names.hpp"
 
 namespace ulp {
 namespace {
@@ -75,7 +76,17 @@ bool can_hold_numbers(const FloatFormat& format) {
     return format.has_sign && format.has_subnormals && format != formats::fp64;
 }
 
-FloatFormat element_format(const std::string& name) {
+/// The name of a format's row for whatever name is given; other texts as they are.
+std::string row_name(const std::string& name) {
+    try {
+        return name_of(format_by_name(name));
+    } catch (const std::invalid_argument&) {
+        return name;
+    }
+}
+
+FloatFormat element_format(const std::string& given) {
+    const std::string name = row_name(given);
     constexpr int most_bits = 8;
     std::vector<std::string> known;
     for (const NamedFormat& row : named_formats()) {
@@ -135,27 +146,28 @@ TensorFormat row_of(const NamedQuantization& named, const QuantizeOptions& optio
 }
 
 TensorFormat format_of(const QuantizeOptions& options) {
+    const std::string format = row_name(options.format);
     std::vector<std::string> known;
     TensorFormat how;
     for (const NamedQuantization& named : named_quantizations()) {
-        if (named.name == options.format) how = row_of(named, options);
+        if (named.name == format) how = row_of(named, options);
         known.push_back(named.name);
     }
     for (const NamedFormat& named : named_formats()) {
         if (!can_hold_numbers(named.format)) continue;
         known.emplace_back(named.name);
-        if (named.name != options.format) continue;
+        if (named.name != format) continue;
         refuse_options({{"--element", !options.element.empty()},
                         {"--block", !options.block.empty()},
                         {"--hadamard", !options.hadamard.empty()}},
                        fmt::format("{} has no blocks; choose a block-scaled format such as mxfp8", named.name));
-        how = {.name = options.format, .format = named.format, .scale = tensor_scale_of(options.scale)};
+        how = {.name = format, .format = named.format, .scale = tensor_scale_of(options.scale)};
         how.rounding.saturate = options.saturate;
         set_rounding(options, how.rounding);
     }
     if (how.name.empty()) {
-        throw UsageError(
-            fmt::format("no format '{}' for tensors; there are {}", options.format, fmt::join(known, ", ")));
+        throw UsageError(fmt::format("no format '{}' for tensors; did you mean {}? there are {}", options.format,
+                                     nearest_names(options.format, known, 1), fmt::join(known, ", ")));
     }
     how.along_first = options.along == "first";
     return how;
@@ -175,7 +187,7 @@ StoredArrays inputs_of(const fs::path& file) {
 
 /// Whether the codes of a file are already those of the format, and nothing scales them.
 bool keeps_codes(const TensorFormat& how, const FloatFormat& stored) {
-    return !how.row && !how.scale.by_largest && how.scale.factor == 1 && stored == how.format;
+    return !how.row && !how.scale.by_largest && how.scale.factor == 1 && stored == how.format && stored.has_nan();
 }
 
 /// The storage words of a tensor whose type is a number format of as many bits.
@@ -237,7 +249,7 @@ ExitCode quantize_file(const QuantizeOptions& options) {
     WrittenArrays written;
     std::size_t quantized = 0;
     for (const auto& [name, array] : inputs_of(options.input)) {
-        const std::optional<FloatFormat> stored = format_of_type(array.type);
+        const std::optional<FloatFormat> stored = counted_format(array.type);
         if (!stored) {
             fmt::print("{} ({}): skipped, its type holds no floating-point numbers\n", printable(name), array.type);
             continue;

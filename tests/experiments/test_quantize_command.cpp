@@ -386,7 +386,7 @@ TEST_CASE("quantize: what it refuses, in one sentence and without a file") {
     };
     const std::vector<Bad> cases = {
         {"x.npy", "o.txt", {"--format", "fp16"}, 2, "end the name with one of the two"},
-        {"x.npy", "o.npz", {"--format", "fp15"}, 2, "no format 'fp15' for tensors; there are mxfp8"},
+        {"x.npy", "o.npz", {"--format", "fp15"}, 2, "no format 'fp15' for tensors; did you mean fp16? there are mxfp8"},
         {"x.npy", "o.npz", {"--format", "fp64"}, 2, "no format 'fp64'"},
         {"x.npy", "o.npz", {"--format", "fp16", "--block", "1x16"}, 2, "fp16 has no blocks"},
         {"x.npy", "o.npz", {"--format", "nvfp4", "--saturate"}, 2, "its elements saturate"},
