@@ -15,9 +15,13 @@
 
 #include "engine/products/matmul.hpp"
 #include "engine/products/on_grid.hpp"
+#include "softfloat/arithmetic.hpp"
 #include "softfloat/array/array.hpp"
+#include "softfloat/comparison.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
 #include "softfloat/matrix_units/nan_payload.hpp"
+#include "softfloat/neighbours.hpp"
+#include "softfloat/remainder.hpp"
 #include "softfloat/support/parallel.hpp"
 
 namespace ulp::python {
@@ -64,6 +68,18 @@ double double_of(const FloatFormat& format, std::uint64_t word) {
     if (format == formats::fp64) return std::bit_cast<double>(word);
     Context exact;
     return std::bit_cast<double>(convert_keeping_nan(formats::fp64, format, word, exact));
+}
+
+std::uint64_t word_at(const Words& words, std::int64_t i) {
+    return word_at(words.data, words.integers ? 8 : word_bytes(words.format), i);
+}
+
+/// The word in another format of one number, as the definition has it.
+std::uint64_t converted(const FloatFormat& to, const Words& words, std::int64_t i, Context& context) {
+    const std::uint64_t word = word_at(words, i);
+    if (!words.integers) return convert_keeping_nan(to, words.format, word, context);
+    const bool negative = static_cast<std::int64_t>(word) < 0;
+    return round_to_bits(to, negative, 0, negative ? ~word + 1 : word, context);
 }
 
 /// One number, as the definition has it.
@@ -146,6 +162,14 @@ bool any_nan(const FloatFormat& format, const void* words, std::int64_t count) {
 
 }  // namespace
 
+bool holds(const FloatFormat& container, const FloatFormat& format) {
+    return format.fraction_bits <= container.fraction_bits && format.emax() <= container.emax() &&
+           format.smallest_exponent() >= container.smallest_exponent() && (container.has_sign || !format.has_sign) &&
+           (container.has_nan() || !format.has_nan()) && (container.has_infinity() || !format.has_infinity()) &&
+           (container.has_negative_zero() || !format.has_negative_zero()) &&
+           (container.has_subnormals || !format.has_subnormals);
+}
+
 bool fits_fp32(const FloatFormat& format) {
     return format.fraction_bits <= formats::fp32.fraction_bits && format.emax() <= formats::fp32.emax() &&
            format.smallest_exponent() >= formats::fp32.smallest_exponent();
@@ -187,6 +211,15 @@ void encode_words(const Words& words, const FloatFormat& format, const InputRoun
     const int bytes = word_bytes(words.format);
     const auto to_bytes = static_cast<std::size_t>(word_bytes(format));
     const Context context{.rounding = rounding.rounding, .saturate = rounding.saturate};
+    if (words.integers) {
+        for_pieces(words.count, [&](std::int64_t first, std::int64_t count) {
+            for (std::int64_t i = first; i < first + count; ++i) {
+                Context own = context;
+                array::store_word(to, to_bytes, static_cast<std::size_t>(i), converted(format, words, i, own));
+            }
+        });
+        return;
+    }
     for_pieces(words.count, [&](std::int64_t first, std::int64_t count) {
         for (std::int64_t i = first; i < first + count; i += 1024) {
             const std::int64_t size = std::min<std::int64_t>(1024, first + count - i);
@@ -202,6 +235,152 @@ void encode_words(const Words& words, const FloatFormat& format, const InputRoun
                 array::store_word(codes, to_bytes, static_cast<std::size_t>(j),
                                   convert_keeping_nan(format, words.format, word, own));
             }
+        }
+    });
+}
+
+namespace {
+
+/// Whether codes of numbers are those numbers' words again. What a format rounds does not come back: its neighbours are
+/// a number of the words' format, too, or an overflow there, which shows where that is an infinity.
+bool comes_back(const Words& words, const FloatFormat& format, const void* codes, std::int64_t at, std::int64_t count) {
+    if (words.integers || !words.format.has_infinity()) return false;
+    std::array<std::uint64_t, 1024> back;
+    const auto bytes = static_cast<std::int64_t>(word_bytes(words.format));
+    array::convert_words(words.format, format, static_cast<const char*>(codes) + at * word_bytes(format), back.data(),
+                         static_cast<std::size_t>(count), {}, simd_choice());
+    return std::memcmp(back.data(), static_cast<const char*>(words.data) + at * bytes,
+                       static_cast<std::size_t>(count * bytes)) == 0;
+}
+
+/// The first number of a piece that the format does not have, or the piece's end.
+std::int64_t first_off_grid(const Words& words, const FloatFormat& format, std::int64_t at, std::int64_t count) {
+    for (std::int64_t i = at; i < at + count; ++i) {
+        Context context;
+        const std::uint64_t code = converted(format, words, i, context);
+        const bool infinite = !words.integers && is_infinity(words.format, word_at(words, i));
+        const bool flagged = (context.flags & (flag::inexact | flag::overflow | flag::invalid)) != 0;
+        if (flagged || infinite != is_infinity(format, code)) return i;
+    }
+    return at + count;
+}
+
+}  // namespace
+
+std::optional<OffGrid> words_on_grid(const Words& words, const FloatFormat& format,
+                                     const std::optional<InputRounding>& rounding, void* to) {
+    encode_words(words, format, rounding.value_or(InputRounding{}), to);
+    if (rounding || (!words.integers && words.format == format)) return std::nullopt;
+    std::atomic<std::int64_t> first = words.count;
+    for_pieces(words.count, [&](std::int64_t begin, std::int64_t count) {
+        for (std::int64_t i = begin; i < begin + count; i += 1024) {
+            const std::int64_t size = std::min<std::int64_t>(1024, begin + count - i);
+            if (comes_back(words, format, to, i, size)) continue;
+            const std::int64_t found = first_off_grid(words, format, i, size);
+            if (found == i + size) continue;
+            std::int64_t known = first;
+            while (found < known && !first.compare_exchange_weak(known, found)) {
+            }
+            return;
+        }
+    });
+    if (first == words.count) return std::nullopt;
+    const std::uint64_t word = word_at(words, first);
+    return OffGrid{
+        first, words.integers ? static_cast<double>(static_cast<std::int64_t>(word)) : double_of(words.format, word)};
+}
+
+void unpack_pairs(const std::uint8_t* pairs, std::int64_t count, std::uint8_t* codes) {
+    for_pieces(count, [&](std::int64_t first, std::int64_t size) {
+        for (std::int64_t i = first; i < first + size; ++i) {
+            codes[2 * i] = pairs[i] & 15;
+            codes[2 * i + 1] = pairs[i] >> 4;
+        }
+    });
+}
+
+void pack_pairs(const std::uint8_t* codes, std::int64_t count, std::uint8_t* pairs) {
+    for_pieces(count, [&](std::int64_t first, std::int64_t size) {
+        for (std::int64_t i = first; i < first + size; ++i) {
+            pairs[i] = static_cast<std::uint8_t>(codes[2 * i] | codes[2 * i + 1] << 4);
+        }
+    });
+}
+
+namespace {
+
+/// The scalar operations on the words of the operands, in arithmetic of 64 or 128 bits.
+#define ULPLAB_ROW(name, count, vectorised, expression)                                           \
+    NamedOperation {                                                                              \
+        name, count, vectorised,                                                                  \
+            [](const FloatFormat& f, [[maybe_unused]] const std::uint64_t* x, Context& context) { \
+                using Word [[maybe_unused]] = std::uint64_t;                                      \
+                return expression;                                                                \
+            },                                                                                    \
+            [](const FloatFormat& f, [[maybe_unused]] const std::uint64_t* x, Context& context) { \
+                using Word [[maybe_unused]] = UInt128;                                            \
+                return expression;                                                                \
+            }                                                                                     \
+    }
+constexpr std::array operation_rows{
+    ULPLAB_ROW("add", 2, array::op_add, add_bits<Word>(f, x[0], x[1], context)),
+    ULPLAB_ROW("subtract", 2, array::op_subtract, subtract_bits<Word>(f, x[0], x[1], context)),
+    ULPLAB_ROW("multiply", 2, array::op_multiply, multiply_bits<Word>(f, x[0], x[1], context)),
+    ULPLAB_ROW("divide", 2, array::op_divide, divide_bits<Word>(f, x[0], x[1], context)),
+    ULPLAB_ROW("fma", 3, array::op_fma, fma_bits<Word>(f, x[0], x[1], x[2], context)),
+    ULPLAB_ROW("sqrt", 1, array::op_sqrt, sqrt_bits<Word>(f, x[0], context)),
+    ULPLAB_ROW("remainder", 2, std::nullopt, remainder_bits<Word>(f, x[0], x[1], context)),
+    ULPLAB_ROW("next_up", 1, std::nullopt, next_up_bits(f, x[0], context)),
+    ULPLAB_ROW("next_down", 1, std::nullopt, next_down_bits(f, x[0], context)),
+};
+#undef ULPLAB_ROW
+
+}  // namespace
+
+const NamedOperation& operation_by_name(const std::string& name) {
+    for (const NamedOperation& row : operation_rows) {
+        if (name == row.name) return row;
+    }
+    throw std::invalid_argument("there is no operation '" + name + "'");
+}
+
+void operate(const NamedOperation& operation, const FloatFormat& format, const array::Operands& operands, void* to,
+             std::int64_t count, const Context& context, std::uint8_t* flags) {
+    const int bytes = word_bytes(format);
+    const void* const all[] = {operands.a, operands.b, operands.c};
+    const auto scalar = format.precision() <= 24 ? operation.narrow : operation.wide;
+    for_pieces(count, [&](std::int64_t first, std::int64_t size) {
+        Context part = context;
+        part.first += static_cast<std::uint64_t>(first);
+        if (flags == nullptr && operation.vectorised) {
+            const auto at = [&](const void* words) -> const void* {
+                return words == nullptr ? nullptr : static_cast<const char*>(words) + first * bytes;
+            };
+            return array::operate_words(format, *operation.vectorised, {at(all[0]), at(all[1]), at(all[2])},
+                                        static_cast<char*>(to) + first * bytes, static_cast<std::size_t>(size), part,
+                                        simd_choice());
+        }
+        for (std::int64_t i = first; i < first + size; ++i) {
+            std::array<std::uint64_t, 3> x{};
+            for (int j = 0; j < operation.operands; ++j) x[static_cast<std::size_t>(j)] = word_at(all[j], bytes, i);
+            Context own = scalar_context(part, static_cast<std::size_t>(i - first));
+            const std::uint64_t result = scalar(format, x.data(), own);
+            array::store_word(to, static_cast<std::size_t>(bytes), static_cast<std::size_t>(i), result);
+            if (flags != nullptr) flags[i] = static_cast<std::uint8_t>(own.flags);
+        }
+    });
+}
+
+void compare(const FloatFormat& format, const void* a, const void* b, std::int8_t* to, std::int64_t count,
+             bool signaling, std::uint8_t* flags) {
+    const int bytes = word_bytes(format);
+    const auto of_two = signaling ? compare_signaling_bits : compare_bits;
+    for_pieces(count, [&](std::int64_t first, std::int64_t size) {
+        for (std::int64_t i = first; i < first + size; ++i) {
+            Context context;
+            const Order order = of_two(format, word_at(a, bytes, i), word_at(b, bytes, i), context);
+            to[i] = static_cast<std::int8_t>(static_cast<int>(order) - 1);
+            if (flags != nullptr) flags[i] = static_cast<std::uint8_t>(context.flags);
         }
     });
 }
@@ -316,13 +495,49 @@ void encode_numbers(const float* numbers, std::int64_t count, const FloatFormat&
     });
 }
 
+namespace {
+
+template <class Real>
+using BitsOf = std::conditional_t<sizeof(Real) == 4, std::uint32_t, std::uint64_t>;
+
+/// Whether one of the numbers is NaN, in steps that every processor has for vectors.
+template <class Real>
+bool holds_nan(const Real* numbers, std::int64_t count) {
+    using Bits = BitsOf<Real>;
+    constexpr FloatFormat format = array::format_of<Real>();
+    Bits all = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+        const auto magnitude = static_cast<Bits>(std::bit_cast<Bits>(numbers[i]) & format.magnitude_mask());
+        all |= static_cast<Bits>(magnitude + format.fraction_mask());  // its top bit: beyond infinity
+    }
+    return sign_of(format, all);
+}
+
+}  // namespace
+
 template <class Real>
 void round_numbers(const FloatFormat& format, const Real* from, Real* to, std::int64_t count, const Context& context) {
+    constexpr FloatFormat container = array::format_of<Real>();
+    constexpr std::int64_t most = 4096;
     for_pieces(count, [&](std::int64_t first, std::int64_t length) {
-        Context part = context;
-        part.first += static_cast<std::uint64_t>(first);
-        const auto n = static_cast<std::size_t>(length);
-        round_array(format, std::span<const Real>(from + first, n), std::span<Real>(to + first, n), part);
+        std::array<Real, most> copy;
+        for (std::int64_t i = first; i < first + length; i += most) {
+            Context part = context;
+            part.first += static_cast<std::uint64_t>(i);
+            const std::int64_t size = std::min(most, first + length - i);
+            const auto n = static_cast<std::size_t>(size);
+            std::copy_n(from + i, from == to ? n : 0, copy.begin());
+            const Real* const before = from == to ? copy.data() : from + i;
+            round_array(format, std::span<const Real>(from + i, n), std::span<Real>(to + i, n), part);
+            if (!holds_nan(to + i, size)) continue;
+            for (std::int64_t j = 0; j < size; ++j) {
+                if (!std::isnan(to[i + j])) continue;
+                const auto word = std::bit_cast<BitsOf<Real>>(before[j]);
+                const std::uint64_t code = is_nan(container, word) ? nan_with_payload(format, container, word)
+                                                                   : infinity_bits(format, sign_of(container, word));
+                to[i + j] = std::bit_cast<Real>(static_cast<BitsOf<Real>>(nan_with_payload(container, format, code)));
+            }
+        }
     });
 }
 template void round_numbers(const FloatFormat&, const float*, float*, std::int64_t, const Context&);

@@ -6,16 +6,18 @@
 #include <optional>
 #include <string>
 
+#include "softfloat/array/words.hpp"
 #include "softfloat/context.hpp"
 #include "softfloat/format.hpp"
 
 namespace ulp::python {
 
-/// `count` storage words of a format, without gaps.
+/// `count` storage words of a format, without gaps; or integers of 64 bits.
 struct Words {
     const void* data = nullptr;
     FloatFormat format{};
     std::int64_t count = 0;
+    bool integers = false;
 };
 
 /// How numbers that the format does not have are rounded to it.
@@ -30,7 +32,10 @@ struct OffGrid {
     double value = 0;
 };
 
-/// Whether fp32 holds every number of the format.
+/// Whether every number of `format`, its infinities and NaN among them, is one of `container`.
+bool holds(const FloatFormat& container, const FloatFormat& format);
+
+/// Whether fp32 holds every finite number of the format.
 bool fits_fp32(const FloatFormat& format);
 
 /// The place of the first word that has bits above the format's, as two codes of a 4-bit format packed into a byte
@@ -44,8 +49,38 @@ void decode_words(const Words& words, float* to);
 void decode_words(const Words& words, double* to);
 
 /// The storage words in a format of the numbers of `words`, rounded once. An overflow and an infinity keep their sign
-/// where the result is NaN, and NaNs keep sign and payload. Any formats.
+/// where the result is NaN, and NaNs keep sign and payload. Any formats, and integers.
 void encode_words(const Words& words, const FloatFormat& format, const InputRounding& rounding, void* to);
+
+/// The same where without `rounding` the first number that the format does not have is returned.
+std::optional<OffGrid> words_on_grid(const Words& words, const FloatFormat& format,
+                                     const std::optional<InputRounding>& rounding, void* to);
+
+/// Two codes of four bits in each byte, the first in the low half, as codes of a byte each.
+void unpack_pairs(const std::uint8_t* pairs, std::int64_t count, std::uint8_t* codes);
+void pack_pairs(const std::uint8_t* codes, std::int64_t count, std::uint8_t* pairs);
+
+// Arithmetic on storage words of one format.
+
+/// An operation of one to three operands, by its name in Python. Throws std::invalid_argument for another name.
+struct NamedOperation {
+    const char* name;
+    int operands;
+    std::optional<array::Operation> vectorised{};
+    std::uint64_t (*narrow)(const FloatFormat&, const std::uint64_t*, Context&) = nullptr;  // precisions up to 24
+    std::uint64_t (*wide)(const FloatFormat&, const std::uint64_t*, Context&) = nullptr;
+};
+const NamedOperation& operation_by_name(const std::string& name);
+
+/// to[i] = operation(a[i], ...) on words without gaps, with each element's flags where `flags` is not null. The bits do
+/// not depend on `flags` or on the number of threads.
+void operate(const NamedOperation& operation, const FloatFormat& format, const array::Operands& operands, void* to,
+             std::int64_t count, const Context& context, std::uint8_t* flags);
+
+/// to[i]: -1, 0 or 1 where a[i] is less than, equal to or greater than b[i], and 2 where one is NaN, which is invalid
+/// if it is signalling, or if `signaling`.
+void compare(const FloatFormat& format, const void* a, const void* b, std::int8_t* to, std::int64_t count,
+             bool signaling, std::uint8_t* flags);
 
 /// to[i] = the number of words[i] on the grid of `format`. Without `rounding` the first number that is not on it is
 /// returned, and the rest of `to` is unspecified. NaNs keep sign and payload.
@@ -58,7 +93,8 @@ bool are_on_grid(const float* numbers, std::int64_t count, const FloatFormat& fo
 /// The storage words of numbers of the format, in words of its width: operand_code of each.
 void encode_numbers(const float* numbers, std::int64_t count, const FloatFormat& format, void* to);
 
-/// to[i] = from[i] rounded to the format, in the container: fp32 or fp64.
+/// to[i] = from[i] rounded to the format, in the container: fp32 or fp64. What becomes NaN keeps its sign, and NaNs
+/// their payload: the number of the word that encode_words makes.
 template <class Real>
 void round_numbers(const FloatFormat& format, const Real* from, Real* to, std::int64_t count, const Context& context);
 

@@ -12,21 +12,6 @@
 namespace ulp::python {
 namespace {
 
-/// ml_dtypes' types, by the name of the dtype.
-struct NamedType {
-    const char* name;
-    FloatFormat format;
-};
-constexpr NamedType ml_types[] = {{"bfloat16", formats::bf16},
-                                  {"float8_e4m3fn", formats::e4m3},
-                                  {"float8_e5m2", formats::e5m2},
-                                  {"float8_e4m3fnuz", formats::e4m3fnuz},
-                                  {"float8_e5m2fnuz", formats::e5m2fnuz},
-                                  {"float8_e8m0fnu", formats::e8m0},
-                                  {"float6_e2m3fn", formats::e2m3},
-                                  {"float6_e3m2fn", formats::e3m2},
-                                  {"float4_e2m1fn", formats::e2m1}};
-
 bool is_packed(const py::array& array) {
     const int either = py::array::c_style | py::array::f_style;
     return (array.flags() & either) != 0 && (array.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_) != 0 &&
@@ -51,8 +36,13 @@ std::string place_of(const py::array& packed, std::int64_t at) {
 FloatFormat format_of(const py::object& format) {
     if (py::isinstance<py::str>(format)) return format_by_name(format.cast<std::string>());
     if (py::isinstance<FloatFormat>(format)) return format.cast<FloatFormat>();
-    throw py::type_error(
-        fmt::format("a format is {}; give its name or an ulplab.Format", py::repr(format).cast<std::string>()));
+    // Types: numpy.dtype("float16"), ml_dtypes.bfloat16, and torch.float16, whose text is that.
+    const auto text = py::str(format).cast<std::string>();
+    if (text.starts_with("torch.")) return format_by_name(text.substr(6));
+    if (py::isinstance<py::dtype>(format)) return format_by_name(format.attr("name").cast<std::string>());
+    if (py::isinstance<py::type>(format)) return format_by_name(format.attr("__name__").cast<std::string>());
+    throw py::type_error(fmt::format("a format is {}; give its name, such as \"fp16\", a type, or an ulplab.Format",
+                                     py::repr(format).cast<std::string>()));
 }
 
 FloatFormat format_of_array(const py::array& array, const std::optional<FloatFormat>& codes, const char* name) {
@@ -63,13 +53,29 @@ FloatFormat format_of_array(const py::array& array, const std::optional<FloatFor
     if (kind == 'f' && bytes == 8) return formats::fp64;
     if (kind == 'u' && codes && bytes == word_bytes(*codes)) return *codes;
     const auto type = array.dtype().attr("name").cast<std::string>();
-    for (const NamedType& each : ml_types) {
-        if (type == each.name) return each.format;
+    try {  // ml_dtypes' types
+        const FloatFormat& format = format_by_name(type);
+        if (bytes == word_bytes(format)) return format;
+    } catch (const std::invalid_argument&) {
     }
-    const std::string wanted = codes ? fmt::format("float16, float32, float64, or codes of {} as uint{}",
-                                                   name_of(*codes), 8 * word_bytes(*codes))
-                                     : std::string("float16, float32 or float64");
+    std::string wanted = "float16, float32 or float64";
+    if (codes) {
+        wanted =
+            fmt::format("float16, float32, float64, or codes of {} as uint{}", name_of(*codes), 8 * word_bytes(*codes));
+    } else if (kind == 'u') {
+        wanted += "; ulplab.decode reads codes, and x.astype('i8') makes these numbers";
+    }
     throw py::type_error(fmt::format("{} has type {}; give {}", name, type, wanted));
+}
+
+Numbers numbers_of(const py::array& array, const char* name) {
+    if (array.dtype().kind() != 'i') {
+        const FloatFormat format = format_of_array(array, std::nullopt, name);
+        const py::array keep = packed(array);
+        return {keep, words_of(keep, format, name)};
+    }
+    const py::array keep = packed(array.attr("astype")("i8"));
+    return {keep, {keep.data(), formats::fp64, keep.size(), true}};
 }
 
 py::array packed(const py::array& array) {

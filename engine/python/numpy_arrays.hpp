@@ -20,7 +20,7 @@ namespace ulp::python {
 
 namespace py = pybind11;
 
-/// A name ("fp16") or a Format.
+/// A name ("fp16", "float16", ...), a Format, or a type of NumPy, ml_dtypes or PyTorch.
 FloatFormat format_of(const py::object& format);
 
 /// The format that an array's words are numbers of: float16, float32, float64, ml_dtypes' types, or unsigned integers
@@ -33,6 +33,16 @@ py::array packed(const py::array& array);
 /// All words of a packed array, in the order of memory. Raises ValueError that names the array and the place of a word
 /// that is above the format's codes, as two codes packed into one byte are.
 Words words_of(const py::array& packed, const FloatFormat& format, const char* name);
+
+/// The numbers of an array of any type that is a format's, or of signed integers, where they lie or packed.
+struct Numbers {
+    py::array keep;
+    Words words;
+
+    /// The format of the type; fp64 for integers, and for Python's numbers.
+    [[nodiscard]] FloatFormat format() const { return words.integers ? formats::fp64 : words.format; }
+};
+Numbers numbers_of(const py::array& array, const char* name);
 
 /// A new array of the shape; `like` decides the order where it is packed in Fortran's.
 py::array empty_like(const py::array& like, const py::dtype& type);

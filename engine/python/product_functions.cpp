@@ -349,6 +349,7 @@ std::string backend_of_unit(const std::string& architecture, const std::string& 
 }  // namespace
 
 void add_products(py::module_& module) {
+    module.def("architecture_of_gpu", &architecture_of_gpu);
     module.def("matmul", &matmul);
     module.def("unit_rows", [] {
         py::list rows;

@@ -36,8 +36,8 @@ std::string unit_of_gpu(const std::string& name) {
 
 std::string complaint_about(const std::string& unit) {
     if (const std::string key = unit_of_gpu(unit); key.find(':') != std::string::npos) {
-        return fmt::format("'{}' is a GPU with several units; give one, '{}' say; ulplab.units('{}') lists them", unit,
-                           key, key.substr(0, key.find(':') + 1));
+        return fmt::format("'{0}' is a GPU with several units; give one, '{1}' say; ulplab.units('{0}') lists them",
+                           unit, key);
     }
     std::vector<std::string> keys, containing;
     for (const UnitRow& row : unit_table()) keys.push_back(row.key());
@@ -49,6 +49,11 @@ std::string complaint_about(const std::string& unit) {
 }
 
 }  // namespace
+
+std::string architecture_of_gpu(const std::string& name) {
+    const std::string key = unit_of_gpu(name);
+    return key.find(':') == std::string::npos ? "" : key.substr(0, key.find(':'));
+}
 
 std::shared_ptr<const UnitRow> unit_named(const std::string& unit) {
     static const std::unordered_map<std::string, const UnitRow*> by_key = [] {

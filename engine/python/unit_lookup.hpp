@@ -16,6 +16,9 @@ namespace ulp::python {
 /// "{"). Throws ValueError that names the nearest keys.
 std::shared_ptr<const UnitRow> unit_named(const std::string& unit);
 
+/// "sm_90" for "h100", in any case of letters; empty for what names no GPU.
+std::string architecture_of_gpu(const std::string& name);
+
 /// The row's floating-point model, with another policy set where one is named. Throws ValueError for other units.
 TensorCoreModel floating_point_model(const UnitRow& row, const pybind11::object& policy);
 

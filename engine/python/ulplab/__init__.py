@@ -10,7 +10,8 @@
 Arrays are NumPy's or CPU tensors of PyTorch, and results are of the same kind. The C++ library computes everything, with
 the bits of the program `ulplab`; docs/python.md is the guide. help(ulplab.matmul), and so on, says what a function takes:
 
-    numbers     round, encode, decode, show, format, formats; exp, log, tanh and the others of functions(); evaluate
+    numbers     round, encode, decode, show, format, formats; exp, log, tanh and the others of functions(); evaluate;
+                add, subtract, multiply, divide, fma, sqrt, remainder, next_up, next_down, compare, with Flags
     blocks      quantize, dequantize, quantizations
     products    matmul, dot, units, unit, Order
     questions   explain, bound, discover, inspect, recordings
@@ -24,6 +25,7 @@ from ._core import BitsDiffer, DataError, __version__
 from . import _analysis, _numbers, _products, _training
 from ._analysis import *  # noqa: F403
 from ._numbers import *  # noqa: F403
+from ._numbers import format, round  # noqa: F401  (a star import leaves Python's own)
 from ._products import *  # noqa: F403
 from ._training import *  # noqa: F403
 

@@ -167,7 +167,8 @@ def explain(a, b, c=0.0, *, unit, d=None, scales=None, alpha=None, beta=None, ro
     kind = unit_of(unit).kind
     numbers = (lambda v: v) if kind == "integer" else (lambda v: v.astype("f8") if v.dtype.kind in "ib" else v)
     z = numbers(numpy.asarray(c).reshape(1))
-    a_scales, b_scales = (None, None) if scales is None else (numbers(array_of(each, "scales")) for each in scales)
+    a_scales, b_scales = (None, None) if scales is None else (
+        None if each is None else numbers(array_of(each, "scales")) for each in scales)
     fields = _core.explain_dot(_spec(unit), numbers(x), numbers(y), z, a_scales, b_scales, round, policy)
     return Explanation(fields, str(unit), None if d is None else float(d))
 

@@ -1,20 +1,36 @@
 """Formats, rounding, codes, functions and quantisation."""
 
+import decimal
+import enum
+import html
+import math
+
 import numpy
 
 from . import _core
 from ._core import Format
-from ._kinds import array_of, is_of_python, like, natural, numbers_of
+from ._kinds import PAIRS, array_of, is_of_python, is_tensor, like, natural, numbers_of, straight_through, text
 
-__all__ = ["Format", "format", "formats", "round", "encode", "decode", "show", "Shown", "quantize", "dequantize",
-           "Quantized", "quantizations", "functions", "evaluate"]
+# Without round and format, which would hide Python's own: ulplab.round, ulplab.format.
+__all__ = ["Format", "formats", "encode", "decode", "show", "Shown", "quantize", "dequantize", "Quantized",
+           "quantizations", "functions", "evaluate", "Flags", "add", "subtract", "multiply", "divide", "fma", "sqrt",
+           "remainder", "next_up", "next_down", "compare"]
+
+
+def _html_table(rows):
+    """Rows of texts, the first one the head, as a notebook shows them."""
+    def line(cells, kind):
+        return "<tr>" + "".join(f"<{kind}>{html.escape(str(cell))}</{kind}>" for cell in cells) + "</tr>"
+
+    return "<table>" + line(rows[0], "th") + "".join(line(row, "td") for row in rows[1:]) + "</table>"
 
 
 def format(name_or_precision, emin=None, emax=None):
     """A number format.
 
-    ``format("fp16")`` is the format of that name (:func:`formats` lists them). ``format(11, -14, 15)`` has 11
-    significant bits and normal numbers from 2^-14 up to below 2^16, with subnormals, infinities and NaN.
+    ``format("fp16")`` is the format of that name (:func:`formats` lists them), which may be another's name for it
+    ("float16", "half", "e4m3fn") or a type of NumPy, ml_dtypes or PyTorch (torch.float8_e4m3fn). ``format(11, -14, 15)``
+    has 11 significant bits and normal numbers from 2^-14 up to below 2^16, with subnormals, infinities and NaN.
 
     ValueError: no such name, or numbers outside fp64's range.
     """
@@ -38,56 +54,85 @@ def round(x, format, rounding="nearest_even", *, seed=None, saturate=False, subn
           random_bits=32, out=None):
     """``x`` rounded to a format: an array of the same shape and order whose numbers lie on the format's grid.
 
-    x            numbers of any shape: float16, float32, float64, bfloat16 or FP8 (ml_dtypes), a CPU tensor, a number
-    format       a name ("fp16", "e4m3", "tf32", ...) or a Format
-    rounding     nearest_even, nearest_away, toward_zero, down, up, odd, or stochastic, which needs a seed
+    x            numbers of any shape: float16, float32, float64, signed integers, bfloat16, FP8 or FP4 (ml_dtypes), a CPU
+                 tensor, a number
+    format       a name ("fp16", "e4m3", "tf32", ...), a Format, or a type (torch.bfloat16)
+    rounding     nearest_even, nearest_away, toward_zero, down, up, odd, or stochastic, which needs a seed; or others'
+                 names for them ("rne", "rtz", "floor")
     seed         of stochastic rounding. Element i, counted in memory order, draws number ``first + i`` of (seed,
                  stream): pieces of an array round as the whole does
     saturate     infinite results become the largest finite number (PTX: .satfinite)
     subnormals   False: results below the smallest normal number become zeros of their sign
     out          an array for the result, of x's type, shape and order (float32 or float64); it may be x
 
-    Returns float64 for float64, float32 for float32; float16 stays float16 where that holds the format, else it
-    becomes float32. Rounded once, whatever type carries it; the bits of the C++ library's round_array.
+    Returns x's type where that holds every number of the format, else float32 or float64. Rounded once, whatever type
+    carries it: the number that decode(encode(x)) gives, NaNs' signs included. The gradient of a tensor that requires one
+    passes straight through.
 
     >>> ulplab.round(0.1, "e4m3")
     0.1015625
     """
-    given = numbers_of(x)
-    result = _core.round(given, format, rounding, natural(seed, "seed"), saturate, subnormals, natural(stream, "stream"),
-                         natural(first, "first"), random_bits, None if out is None else array_of(out, "out"))
+    def rounded(x):
+        result = _core.round(numbers_of(x), format, text(rounding, "rounding"), natural(seed, "seed"), bool(saturate),
+                             bool(subnormals), natural(stream, "stream"), natural(first, "first"),
+                             natural(random_bits, "random_bits"), None if out is None else array_of(out, "out"))
+        return result.item() if _is_number(x, result) else like(result, x)
+
     if out is not None:
+        rounded(x)
         return out
-    if not isinstance(x, numpy.ndarray) and result.ndim == 0 and type(x) is not numpy.ndarray:
-        result = like(result, x)
-        return result if result is not None and not isinstance(result, numpy.ndarray) else result.item()
-    return like(result, x)
+    return straight_through(x, rounded)
 
 
-def encode(x, format, rounding="nearest_even", *, saturate=False):
+def _is_number(x, result):
+    """Whether a result of x is to be a number of Python's, as x is."""
+    return result.ndim == 0 and not isinstance(x, numpy.ndarray) and not is_tensor(x)
+
+
+def encode(x, format, rounding="nearest_even", *, saturate=False, packed=False):
     """The storage words of ``x`` in a format: uint8, uint16, uint32 or uint64, of the same shape.
 
     Numbers that the format does not have are rounded, once; NaNs keep sign and payload where the format has them. An
     overflow and an infinity keep their sign where the result is NaN: -1000 is 0xFF in e4m3.
     saturate     infinite results become the largest finite number, infinities too
+    packed       formats of 4 bits: two codes a byte along the last extent, the first in the low half, as
+                 torch.float4_e2m1fn_x2 has them
 
     >>> ulplab.encode([1.0, -0.5], "fp16")
     array([15360, 47104], dtype=uint16)
     """
-    return like(_core.encode(numbers_of(x), format, rounding, saturate), x)
+    codes = _core.encode(numbers_of(x), format, text(rounding, "rounding"), bool(saturate))
+    return like(_core.with_halves(codes, False) if _in_pairs(format, packed) else codes, x)
 
 
-def decode(codes, format):
+def decode(codes, format, *, packed=False):
     """The numbers of storage words: float32 (float64 for fp64, and other formats that float32 does not hold), of the same
     shape.
 
+    packed   two codes of 4 bits in each byte, the first in the low half: twice as many numbers along the last extent.
+             torch.float4_e2m1fn_x2 as the format says so, too
     TypeError: words of another width than the format's. Python's integers may be of any width.
     ValueError: a word above the format's codes, as a byte is that holds two codes of e2m1; the element is named.
     """
     array = array_of(codes, "codes")
+    pairs = _in_pairs(format, packed)
+    format = globals()["format"](_without_pairs(format))
     if is_of_python(codes) and array.dtype.kind in "iu":
-        array = _words(array, globals()["format"](format))
+        array = array.astype(numpy.uint8) if pairs and (array >> 8 == 0).all() else _words(array, format)
+    if pairs:
+        array = _core.with_halves(array, True)
     return like(_core.decode(array, format), codes)
+
+
+def _without_pairs(format):
+    return "e2m1" if str(format).removeprefix("torch.") == PAIRS else format
+
+
+def _in_pairs(format, packed):
+    """Whether codes lie in pairs."""
+    if packed and globals()["format"](_without_pairs(format)).storage_bits != 4:
+        raise ValueError("packed codes are of a format of 4 bits, such as e2m1")
+    return bool(packed) or _without_pairs(format) is not format
 
 
 def _words(numbers, format):
@@ -111,6 +156,14 @@ class Shown(list):
         return "\n".join(rows)
 
 
+    def _repr_html_(self):
+        if len(self) == 1:
+            return _html_table([("what", "value"), *self[0].items()])
+        return _html_table([("format", "bits", "value", "error/ulp", "flags")] + [
+            (each["format"], each["bits"], each["shortest"], each.get("error_in_ulps", "")[:10],
+             ", ".join(each["flags"])) for each in self])
+
+
 def show(value, format=None, rounding="nearest_even", *, saturate=False):
     """What a number becomes in each format, or in one: bits, neighbours, unit in the last place, error, flags.
 
@@ -119,19 +172,30 @@ def show(value, format=None, rounding="nearest_even", *, saturate=False):
     >>> ulplab.show("0.1", "fp16")[0]["bits"]
     '0x2E66'
     """
-    text = value if isinstance(value, str) else float(value).hex()
+    given = value if isinstance(value, str) else _exact_text(value)
+    text(rounding, "rounding")
     if format is not None:
-        return Shown([_core.describe(text, format, rounding, saturate)])
+        return Shown([_core.describe(given, format, rounding, saturate)])
     rows = Shown()
     complaint = None
     for name, _ in _core.format_names():
         try:
-            rows.append(_core.describe(text, name, rounding, saturate))
+            rows.append(_core.describe(given, name, rounding, saturate))
         except ValueError as error:
             complaint = error
     if not rows:
         raise complaint
     return rows
+
+
+def _exact_text(value):
+    """A number as text that stands for it exactly."""
+    if isinstance(value, (int, decimal.Decimal)):
+        return str(value)
+    number = float(value)
+    if number != value and not math.isnan(number):
+        raise TypeError(f"{value!r} is not a number of float64; give it as text")
+    return "-nan" if math.isnan(number) and math.copysign(1, number) < 0 else number.hex()
 
 
 class Quantized:
@@ -153,15 +217,20 @@ class Quantized:
         self.scale_format = fields["scale_format"]
         self.tensor_scale = fields["tensor_scale"]
         self.block = fields["block"]
-        self._kind = kind
+        self._kind = kind[:0] if is_tensor(kind) else None
         for each in ("elements", "scales", "codes", "scale_codes"):
             value = fields.get(each)
             setattr(self, each, None if value is None else like(value, kind))
-        self._values = fields["values"]
 
     def __repr__(self):
         return (f"<Quantized {self.name}: {tuple(self.elements.shape)} of {self.element_format.name}, "
                 f"{tuple(self.scales.shape)} scales of {self.scale_format.name}, blocks of {self.block}>")
+
+    def _repr_html_(self):
+        return _html_table([("what", "value"), ("row", self.name), ("elements", tuple(self.elements.shape)),
+                            ("element format", self.element_format.name), ("scales", tuple(self.scales.shape)),
+                            ("scale format", self.scale_format.name), ("block", self.block),
+                            ("tensor scale", self.tensor_scale)])
 
 
 def quantize(x, how, *, seed=0, stream=0):
@@ -178,9 +247,9 @@ def quantize(x, how, *, seed=0, stream=0):
     >>> q = ulplab.quantize(weights, "nvfp4")
     >>> ulplab.dequantize(q)                       # what the codes stand for, float32
     """
-    array = array_of(x)
+    array = numbers_of(x)
     matrix = array.reshape(-1, array.shape[-1]) if array.ndim != 2 and array.ndim > 0 else array
-    return Quantized(how, _core.quantize(matrix, how, natural(seed, "seed"), natural(stream, "stream")), x)
+    return Quantized(how, _core.quantize(matrix, text(how, "how"), natural(seed, "seed"), natural(stream, "stream")), x)
 
 
 def dequantize(quantized):
@@ -188,7 +257,8 @@ def dequantize(quantized):
     transform is not undone. TypeError for what is no Quantized."""
     if not isinstance(quantized, Quantized):
         raise TypeError(f"dequantize takes what ulplab.quantize gave, not a {type(quantized).__name__}")
-    return like(quantized._values, quantized._kind)
+    return like(_core.dequantize(quantized.name, array_of(quantized.elements), array_of(quantized.scales),
+                                 quantized.tensor_scale), quantized._kind)
 
 
 def quantizations():
@@ -209,16 +279,14 @@ def evaluate(name, x, format=None, rounding="nearest_even", *, round=False):
     format  that of argument and result; x's own by default (float16: fp16, float32: fp32)
     round   round x to the format first; otherwise a number that lies off its grid is a ValueError that names it
 
-    Returns an array of x's shape: float16 for float16 where that holds the format, else float32. ValueError for a format
-    that float32 does not hold.
+    Returns an array of x's shape: x's type where that holds the format, else float32 or float64. ValueError for a format
+    of more than 24 significant bits.
     """
     given = numbers_of(x)
-    if format is None and given.dtype == numpy.float64:
+    if format is None and given.dtype.kind in "fi" and given.dtype.itemsize == 8:
         format = "fp32"
-    result = _core.evaluate(name, given, format, rounding, bool(round))
-    if result.ndim == 0 and not isinstance(x, numpy.ndarray) and like(result, x) is result:
-        return result.item()
-    return like(result, x)
+    result = _core.evaluate(name, given, format, text(rounding, "rounding"), bool(round))
+    return result.item() if _is_number(x, result) else like(result, x)
 
 
 def _function(name):
@@ -233,3 +301,109 @@ def _function(name):
 for _name in _core.function_names():
     globals()[_name] = _function(_name)
     __all__.append(_name)
+
+
+class Flags(enum.IntFlag):
+    """IEEE 754's exceptions, as ``flags=True`` returns them: of one number such a flag, of an array uint8 with these bits."""
+
+    INEXACT = 1
+    UNDERFLOW = 2
+    OVERFLOW = 4
+    DIVIDE_BY_ZERO = 8
+    INVALID = 16
+
+
+def _operands(given, names, format):
+    """(arrays of one shape, one of the type that decides)."""
+    arrays = [numbers_of(x, name) for x, name in zip(given, names)]
+    typed = [array for array, x in zip(arrays, given) if not is_of_python(x)] or arrays
+    kinds = {array.dtype.name: name for array, name in zip(typed, names)}
+    if format is None and len(kinds) > 1 and typed is not arrays:
+        raise TypeError(f"the operands have types {', '.join(kinds)}; give format=, in which to compute")
+    try:
+        return numpy.broadcast_arrays(*arrays), typed[0]
+    except ValueError:
+        raise ValueError(f"operands have shapes {', '.join(str(array.shape) for array in arrays)}, which do not "
+                         "broadcast") from None
+
+
+def _result(values, given, flags):
+    result, found = values
+    number = result.ndim == 0 and not any(isinstance(x, numpy.ndarray) or is_tensor(x) for x in given)
+    result = result.item() if number else like(result, *given)
+    if not flags:
+        return result
+    return result, Flags(int(found)) if number else like(found, *given)
+
+
+def _operate(name, given, format, rounding, *, seed=None, round=False, saturate=False, subnormals=True, flags=False):
+    arrays, typed = _operands(given, "abc", format)
+    return _result(_core.operate(name, arrays, typed, format, text(rounding, "rounding"), natural(seed, "seed"),
+                                 bool(saturate), bool(subnormals), bool(round), bool(flags)), given, flags)
+
+
+def add(a, b, format=None, rounding="nearest_even", **options):
+    """a + b, rounded once to a format, element by element; shapes broadcast.
+
+    format      of operands and result; that of the arrays by default (float64 for Python's numbers)
+    rounding, seed, saturate   as in :func:`ulplab.round`
+    round       True: operands are rounded to the format first; otherwise one that lies off its grid is a ValueError
+    subnormals  False: subnormal operands and results are zeros of their sign
+    flags       True: (result, flags), IEEE 754's exceptions of each element (:class:`ulplab.Flags`)
+
+    The result has the arrays' type where that holds the format, else float32 or float64.
+
+    >>> ulplab.add(1.0, 2.0**-24, "fp32", flags=True)
+    (1.0, <Flags.INEXACT: 1>)
+    """
+    return _operate("add", (a, b), format, rounding, **options)
+
+
+def subtract(a, b, format=None, rounding="nearest_even", **options):
+    """a - b, as :func:`ulplab.add` adds."""
+    return _operate("subtract", (a, b), format, rounding, **options)
+
+
+def multiply(a, b, format=None, rounding="nearest_even", **options):
+    """a * b, as :func:`ulplab.add` adds."""
+    return _operate("multiply", (a, b), format, rounding, **options)
+
+
+def divide(a, b, format=None, rounding="nearest_even", **options):
+    """a / b, as :func:`ulplab.add` adds."""
+    return _operate("divide", (a, b), format, rounding, **options)
+
+
+def fma(a, b, c, format=None, rounding="nearest_even", **options):
+    """a * b + c, as :func:`ulplab.add` adds."""
+    return _operate("fma", (a, b, c), format, rounding, **options)
+
+
+def sqrt(a, format=None, rounding="nearest_even", **options):
+    """The square root of a, as :func:`ulplab.add` adds."""
+    return _operate("sqrt", (a,), format, rounding, **options)
+
+
+def remainder(a, b, format=None, rounding="nearest_even", **options):
+    """IEEE 754's remainder: a - n * b, n the integer nearest to a / b, as :func:`ulplab.add` adds."""
+    return _operate("remainder", (a, b), format, rounding, **options)
+
+
+def next_up(a, format=None, rounding="nearest_even", **options):
+    """The least number above a, as :func:`ulplab.add` adds."""
+    return _operate("next_up", (a,), format, rounding, **options)
+
+
+def next_down(a, format=None, rounding="nearest_even", **options):
+    """The greatest number below a, as :func:`ulplab.add` adds."""
+    return _operate("next_down", (a,), format, rounding, **options)
+
+
+def compare(a, b, format=None, *, round=False, signaling=False, flags=False):
+    """-1, 0 or 1 where a is less than, equal to or greater than b; 2 where one is NaN: int8, shapes broadcast.
+
+    signaling   True: any NaN raises invalid, as IEEE 754's < does; otherwise a signalling one alone
+    format, round, flags   as in :func:`ulplab.add`
+    """
+    arrays, typed = _operands((a, b), "ab", format)
+    return _result(_core.compare(arrays, typed, format, bool(round), bool(signaling), bool(flags)), (a, b), flags)

@@ -1,5 +1,6 @@
 """The table of matrix units, and their products."""
 
+import html
 import math
 import os
 import re
@@ -8,6 +9,7 @@ from typing import NamedTuple
 import numpy
 
 from . import _core
+from ._core import Format
 from ._kinds import array_of, is_of_python, like, real
 
 __all__ = ["Unit", "Units", "units", "unit", "Order", "matmul", "dot"]
@@ -41,12 +43,16 @@ class Units(list):
         return "\n".join(f"{each.key:<42} {each.kind:<15} k{each.instruction_k:<4} {each.evidence}"
                          for each in self) or "no units"
 
+    def _repr_html_(self):
+        return "<pre>" + html.escape(repr(self)) + "</pre>"
+
 
 _all = None
 
 
 def units(contains="", *, kind=None):
-    """The units whose keys contain a text ("sm_90", "fp16.fp32"), all by default; of one kind, if one is named.
+    """The units whose keys contain a text ("sm_90", "fp16.fp32"), or of a GPU ("h100"), all by default; of one kind, if one
+    is named. ValueError with the nearest keys where there are none.
 
     >>> [each.key for each in ulplab.units("sm_80:mma.tf32")]
     ['sm_80:mma.tf32.fp32']
@@ -54,6 +60,8 @@ def units(contains="", *, kind=None):
     global _all
     if _all is None:
         _all = [Unit(fields) for fields in _core.unit_rows()]
+    if not any(contains in each.key for each in _all):
+        contains = _core.architecture_of_gpu(contains) or _core.unit_row(contains)["key"]  # or its ValueError
     return Units(each for each in _all if contains in each.key and kind in (None, each.kind))
 
 
@@ -110,6 +118,20 @@ def _rounding(round):
     return "nearest_even" if round is True else round
 
 
+def _require_no_sign(unit, *scales):
+    """The scales of blocks are UE4M3 or E8M0: numbers and codes without a sign."""
+    format = _core.unit_row(unit)["scale_format"]
+    for each in scales:
+        if each is None or format is None:
+            continue
+        if each.dtype.kind == "u":
+            negative = each >> 7 if Format(format).has_sign and each.dtype.itemsize == 1 else numpy.zeros(1)
+        else:
+            negative = numpy.signbit(each.astype("f8")) & (each == each)
+        if negative.any():
+            raise ValueError("scales have no sign; give it to the elements")
+
+
 def _batch(x, shape):
     """x broadcast to the batch's extents and flattened to one."""
     if x.ndim <= 2 or shape == ():
@@ -151,7 +173,7 @@ def _in_own_extents(message, arrays, batch):
 
 
 def matmul(a, b, c=None, *, unit, order=None, alpha=None, beta=None, scales=None, round=False, saturate=False,
-           policy=None):
+           policy=None, packed=False):
     """A * B + C as a matrix unit computes it, bit for bit.
 
     a, b      m x k and k x n, in any order and with any strides; leading extents are batches and broadcast as
@@ -167,6 +189,7 @@ def matmul(a, b, c=None, *, unit, order=None, alpha=None, beta=None, scales=None
               they are a ValueError that names the element
     saturate  with round: too large operands become the largest finite number
     policy    a policy set used instead of the table's: "A" to "E" or "H"
+    packed    a and b are uint8, two codes of FP4 in each byte along k, the first in the low half
 
     Returns an array of the accumulator's type (float32, float16, float64 or int32), a tensor if a or b is one. The
     bits are those of `ulplab matmul` and do not depend on the number of threads. Ctrl-C ends it within a second.
@@ -178,8 +201,14 @@ def matmul(a, b, c=None, *, unit, order=None, alpha=None, beta=None, scales=None
     x = a if type(a) is numpy.ndarray else _operand(a, "a", unit)
     y = b if type(b) is numpy.ndarray else _operand(b, "b", unit)
     z = c if c is None or type(c) is numpy.ndarray else _operand(c, "c", unit)
+    if packed:
+        if Format(_core.unit_row(unit)["a_format"]).storage_bits != 4:
+            raise ValueError(f"packed codes are of a format of 4 bits; {unit} takes {_core.unit_row(unit)['a_format']}")
+        x, y = _core.with_halves(x, True), _core.with_halves(y.swapaxes(-1, -2), True).swapaxes(-1, -2)
     a_scales, b_scales = (None, None) if scales is None else (
         None if each is None else array_of(each, "scales") for each in scales)
+    if a_scales is not None or b_scales is not None:
+        _require_no_sign(unit, a_scales, b_scales)
     how = _rounding(round)
     if alpha is not None or beta is not None:
         alpha, beta = real(alpha, "alpha"), real(beta, "beta")

@@ -16,7 +16,7 @@ from ._backends import backend_of
 from ._emulation import Emulation, active, paused
 from ._export import export
 from ._kinds import natural, real
-from ._numbers import quantize
+from ._numbers import dequantize, quantize
 from ._report import Report
 
 __all__ = ["emulate", "Report", "recipes", "GradScaler", "quantize_", "compare", "Comparison", "paused", "export"]
@@ -130,8 +130,8 @@ def quantize_(model, how, *, only=lambda name, module: isinstance(module, (torch
         with paused(), torch.no_grad():
             matrix = weight.detach().reshape(weight.shape[0], -1)
             quantized = found[f"{name}.weight" if name else "weight"] = quantize(matrix, how)
-            values = quantized._values[:, :matrix.shape[1]]
-            weight.copy_(torch.from_numpy(values).reshape(weight.shape))
+            values = dequantize(quantized)[:, :matrix.shape[1]]
+            weight.copy_(values.reshape(weight.shape))
     return found
 
 

@@ -35,6 +35,20 @@ def codes_of(format, shape, seed):
     return ulplab.encode(rng.standard_normal(shape) * top / 8, format)
 
 
+def beside_midpoints(name, kind="f8"):
+    """Every finite number of a format of up to 16 bits, the middle above it and that one's neighbours among numbers of
+    `kind`, of both signs; what lies beyond the ends, infinities and NaN."""
+    f = ulplab.format(name)
+    codes = numpy.arange(1 << f.storage_bits, dtype=f"u{1 if f.storage_bits <= 8 else 2}")
+    x = ulplab.decode(codes, f)
+    x = numpy.unique(numpy.abs(x[numpy.isfinite(x)])).astype(kind)
+    with numpy.errstate(over="ignore"):
+        middle = x + numpy.append(numpy.diff(x), x[-1] - x[-2]) / 2
+    ends = numpy.array([0, 1e-30, 1e30, numpy.inf, numpy.nan], kind)
+    x = numpy.concatenate([x, middle, *(numpy.nextafter(middle, ends[i]) for i in (0, 3)), ends])
+    return numpy.concatenate([x, -x])
+
+
 def bits(array):
     """The words of an array."""
     return numpy.ascontiguousarray(array).view(f"u{array.dtype.itemsize}")

@@ -1,7 +1,10 @@
 """Rounding, codes, functions and quantisation: the command line's bits, every format."""
 
+import builtins
+import copy
 import json
 import pathlib
+import pickle
 import shutil
 import subprocess
 import sys
@@ -11,7 +14,7 @@ import numpy
 import pytest
 
 import ulplab
-from conftest import check_stub, same_bits
+from conftest import beside_midpoints, bits, check_stub, same_bits
 from peers import MX_ELEMENTS, mx_quantized
 
 FORMATS = ulplab.formats()
@@ -60,8 +63,25 @@ def test_formats_beyond_fp32_lose_nothing():
         assert numbers.dtype == numpy.float64 and same_bits(numbers, ulplab.round(x, f))
         assert int(codes[0]) == int(ulplab.show("0.1", f)[0]["bits"], 16)
     assert int(ulplab.encode(0.1, ulplab.format(30, -100, 100))) == 0xC33333333
-    with pytest.raises(ValueError, match="functions are of formats whose numbers fp32 holds"):
-        ulplab.exp(0.5, ulplab.format(24, -200, 200))
+    wide = ulplab.format(24, -200, 200)
+    assert ulplab.exp(0.5, wide) == float(numpy.float32(numpy.exp(0.5)))
+    assert ulplab.exp(-100.0, wide) == ulplab.round(numpy.exp(-100.0), wide)  # below fp32's smallest normal number
+    with pytest.raises(ValueError, match="functions are of formats of up to 24 significant bits"):
+        ulplab.exp(0.5, "fp64")
+
+
+def test_integers_are_numbers_and_lose_nothing():
+    near_a_tie = 2**60 + 2**36 + 1  # in float64 the tie itself
+    assert int(ulplab.encode(near_a_tie, "fp32")) == 0x5D800001
+    assert ulplab.round(near_a_tie, "fp32") == 2.0**60 + 2.0**37
+    assert ulplab.round(numpy.array([near_a_tie, -near_a_tie, 3]), "fp32").tolist() == [2.0**60 + 2**37, -2.0**60 - 2**37, 3]
+    assert ulplab.round(2**53 + 1, "fp64", "up") == 2.0**53 + 2 and ulplab.round(2**53 + 1, "fp64") == 2.0**53
+    assert ulplab.round(2**70, "fp32") == 2.0**70 and ulplab.show(near_a_tie, "fp32")[0]["bits"] == "0x5D800001"
+    assert ulplab.encode(numpy.arange(-2, 3, dtype="i1"), "e4m3").tolist() == [0xC0, 0xB8, 0, 0x38, 0x40]
+    with pytest.raises(ValueError, match="more than 64 bits"):
+        ulplab.round(2**70 + 1, "fp32")
+    with pytest.raises(TypeError, match="ulplab.decode reads codes"):
+        ulplab.round(numpy.zeros(3, "u1"), "fp16")
 
 
 def test_doubles_are_quantised_in_one_rounding():
@@ -97,10 +117,17 @@ def test_rounding_modes_and_options():
     assert ulplab.round(numpy.array([2.0**-24]), "fp16", subnormals=False)[0] == 0
     with pytest.raises(ValueError, match="needs a seed"):
         ulplab.round(x, "fp16", "stochastic")
-    with pytest.raises(ValueError, match="nearest_even"):
-        ulplab.round(x, "fp16", "nearest")
-    with pytest.raises(ValueError, match="fp16"):
-        ulplab.round(x, "half")
+    with pytest.raises(ValueError, match="did you mean nearest_even"):
+        ulplab.round(x, "fp16", "nearest_evn")
+    with pytest.raises(ValueError, match="there is no format 'halv'; did you mean half. choose one of fp64"):
+        ulplab.round(x, "halv")
+    with pytest.raises(TypeError, match="rounding is 3; give a name"):
+        ulplab.round(x, "fp16", 3)
+    for name, own in (("half", "fp16"), ("float8_e4m3fn", "e4m3"), ("e4m3fn", "e4m3"), ("bfloat16", "bf16"),
+                      (numpy.float16, "fp16"), (numpy.dtype("f8"), "fp64"), ("Single", "fp32")):
+        assert ulplab.format(name) == ulplab.format(own)
+    for name, own in (("rne", "nearest_even"), ("RTZ", "toward_zero"), ("rtp", "up"), ("rtn", "down"), ("rna", "nearest_away")):
+        assert same_bits(ulplab.round(x, "fp16", name), ulplab.round(x, "fp16", own))
 
 
 def test_stochastic_rounding_is_a_function_of_seed_and_place():
@@ -147,12 +174,16 @@ def test_arguments_of_other_types_are_named():
     for call, kind, text in ((lambda: ulplab.round(0.1, "fp16", "stochastic", seed=1.5), TypeError, "seed is 1.5; give an integer"),
                              (lambda: ulplab.round(0.1, "fp16", "stochastic", seed=-1), ValueError, "seed is -1; give an integer from 0"),
                              (lambda: ulplab.round(0.1, None), TypeError, "a format is None; give its name"),
-                             (lambda: ulplab.round(0.1, "fp16", random_bits="x"), TypeError, ""),
+                             (lambda: ulplab.round(0.1, "fp16", random_bits="x"), TypeError, "random_bits is 'x'"),
+                             (lambda: ulplab.quantize(numpy.zeros((2, 2)), {}), TypeError, "how is {}; give a name"),
+                             (lambda: ulplab.Format({}), TypeError, "a format is {}; give its name"),
+                             (lambda: ulplab.units("hoper"), ValueError, "there is no unit 'hoper'; nearest are"),
                              (lambda: ulplab.dequantize(3), TypeError, "takes what ulplab.quantize gave"),
                              (lambda: ulplab.format(11, -14), TypeError, "emin and emax both")):
         with pytest.raises(kind, match=text):
             call()
-    assert repr(ulplab.units("hopper")) == "no units" and ulplab.DataError.__module__ == "ulplab"
+    assert repr(ulplab.Units()) == "no units" and ulplab.DataError.__module__ == "ulplab"
+    assert [u.key for u in ulplab.units("H100")] == [u.key for u in ulplab.units("sm_90")] != []
 
 
 ML_TYPES = {"bfloat16": "bf16", "float8_e4m3fn": "e4m3", "float8_e5m2": "e5m2", "float8_e4m3fnuz": "e4m3fnuz",
@@ -186,11 +217,14 @@ def test_types_of_ml_dtypes_are_their_formats(make_type):
         words = numpy.arange(1 << bits_of, dtype="u2" if bits_of == 16 else "u1").reshape(2, -1)
         x, numbers = words.view(make_type(name, words.itemsize)), ulplab.decode(words, format)
         assert x.dtype.name == name
-        for call in (lambda v: ulplab.round(v, "e5m2"), lambda v: ulplab.encode(v, "fp16"),
+        for call in (lambda v: ulplab.encode(v, "fp16"), lambda v: ulplab.encode(v, "e5m2", saturate=True),
                      lambda v: ulplab.round(v[:, ::3], "fp32"), lambda v: ulplab.round(v.T, "fp32")):
             assert same_bits(call(x), call(numbers)), name
+        own = ulplab.round(x, format)
+        assert own.dtype == x.dtype and same_bits(own, x), name
         if format in ("bf16", "e4m3"):
-            assert same_bits(ulplab.exp(x), ulplab.exp(numbers, format)), name
+            e = ulplab.exp(x)
+            assert e.dtype == x.dtype and same_bits(ulplab.decode(bits(e), format), ulplab.exp(numbers, format)), name
             finite = numpy.flatnonzero(numpy.isfinite(numbers))[:64]
             a, b = x.reshape(-1)[finite].reshape(4, 16), numbers.reshape(-1)[finite].reshape(4, 16)
             unit = f"sm_90:wgmma.{format}.fp32"
@@ -250,3 +284,103 @@ def test_quantised_matrices():
     w = ulplab.quantize(x, "nvfp4")
     d = ulplab.matmul(q.codes, w.codes.T, unit=unit, scales=(q.scales, w.scales.T))
     assert d.shape == (6, 6)
+
+
+def test_packed_codes_are_read_where_they_are_named():
+    pairs = numpy.array([[0x73, 0x22]], "u1")
+    assert ulplab.decode(pairs, "e2m1", packed=True).tolist() == [[1.5, 6, 1, 1]]
+    assert ulplab.decode(pairs, "float4_e2m1fn_x2").tolist() == [[1.5, 6, 1, 1]]
+    assert ulplab.encode([[1.5, 6, 1, 1]], "e2m1", packed=True).tolist() == pairs.tolist()
+    unit = ulplab.units(kind="block_scaled", contains="nvf4")[0]
+    a, b = numpy.full((1, 32), 0x73, "u1"), numpy.full((32, 1), 0x22, "u1")
+    assert ulplab.matmul(a, b, unit=unit, packed=True).tolist() == [[240]]
+    for call, error, text in ((lambda: ulplab.matmul(a, b, unit=unit), ValueError, "packed"),
+                              (lambda: ulplab.decode(pairs, "e4m3", packed=True), ValueError, "of a format of 4 bits"),
+                              (lambda: ulplab.matmul(a, b, unit="sm_90:wgmma.e4m3.fp32", packed=True), ValueError, "4 bits"),
+                              (lambda: ulplab.decode(pairs.astype("u2"), "e2m1", packed=True), TypeError, "uint8")):
+        with pytest.raises(error, match=text):
+            call()
+    ones = numpy.ones((1, 64), "f4")
+    for scale in (numpy.full((1, 4), -1.0), numpy.full((1, 4), 0xB8, "u1")):
+        with pytest.raises(ValueError, match="scales have no sign"):
+            ulplab.matmul(ones, ones.T, unit=unit, scales=(scale, None))
+        with pytest.raises(ValueError, match="scales have no sign"):
+            ulplab.explain(ones[0], ones[0], unit=unit, scales=(scale[0], None))
+
+
+def test_arithmetic_rounds_once_and_tells_its_flags():
+    F = ulplab.Flags
+    assert ulplab.add(1.0, 2.0**-24, "fp32", flags=True) == (1.0, F.INEXACT)
+    assert ulplab.divide(1.0, 0.0, flags=True) == (numpy.inf, F.DIVIDE_BY_ZERO)
+    assert ulplab.multiply(2.0**-14, 0.5, "fp16", flags=True) == (2.0**-15, F(0))
+    value, flags = ulplab.sqrt(-1.0, "bf16", flags=True)
+    assert numpy.isnan(value) and flags == F.INVALID
+    assert ulplab.fma(0.1, 10.0, -1.0) == 2.0**-54
+    assert ulplab.remainder(5.0, 3.0) == -1 and ulplab.next_up(1.0, "e4m3") == 1.125
+    assert ulplab.next_down(numpy.float16(1)) == numpy.float16(1 - 2**-11)
+    assert ulplab.add(1.0, 2.0**-24, "fp32", "up") == 1 + 2.0**-23
+    assert ulplab.add(448.0, 448.0, "e4m3", saturate=True) == 448
+    assert set(ulplab.add(numpy.ones(99), 2.0**-12, "fp16", "stochastic", seed=1, round=True)) <= {1, 1 + 2.0**-10}
+    rng = numpy.random.default_rng(6)
+    x, y = rng.standard_normal((5, 1)), rng.standard_normal(7)
+    for name, function in (("add", numpy.add), ("subtract", numpy.subtract), ("multiply", numpy.multiply),
+                           ("divide", numpy.divide)):
+        for kind in ("f2", "f4", "f8"):
+            a, b = x.astype(kind), y.astype(kind)
+            assert same_bits(getattr(ulplab, name)(a, b), function(a, b)), (name, kind)
+            result, flags = getattr(ulplab, name)(a, b, flags=True)
+            assert same_bits(result, function(a, b)) and flags.shape == (5, 7) and flags.dtype == "u1"
+    assert ulplab.compare([1.0, 2, 3, numpy.nan], 2.0).tolist() == [-1, 0, 1, 2]
+    assert ulplab.compare(numpy.nan, 1.0, signaling=True, flags=True) == (2, F.INVALID)
+    with pytest.raises(ValueError, match="a = 0.1 is not a number of fp16"):
+        ulplab.add(0.1, 1.0, "fp16")
+    with pytest.raises(ValueError, match="do not broadcast"):
+        ulplab.add(numpy.ones(2), numpy.ones(3))
+    with pytest.raises(TypeError, match="give format="):
+        ulplab.add(numpy.ones(2, "f2"), numpy.ones(2, "f4"))
+
+
+def test_all_pairs_of_an_fp8_format_are_the_rounded_exact_results():
+    codes = numpy.arange(256, dtype="u1")
+    for name in ("e4m3", "e5m2", "e4m3fnuz"):
+        x = ulplab.decode(codes, name)
+        x = x[numpy.isfinite(x)].astype("f8")
+        a, b = x[:, None], x[None, :]
+        for function, exact in ((ulplab.add, a + b), (ulplab.multiply, a * b), (ulplab.subtract, a - b)):
+            assert same_bits(function(a, b, name), ulplab.round(exact, name)), name  # exact in float64
+
+
+def test_objects_are_copied_pickled_and_shown():
+    q = ulplab.quantize(numpy.ones((2, 32)), "mxfp8")
+    custom = ulplab.format(4, -3, 2)
+    for copied in (pickle.loads(pickle.dumps([q, custom, ulplab.Order(split_k=2), ulplab.units("sm_90")[:1]])),
+                   copy.deepcopy([q, custom, ulplab.Order(split_k=2), ulplab.units("sm_90")[:1]])):
+        assert same_bits(ulplab.dequantize(copied[0]), ulplab.dequantize(q)) and copied[1] == custom
+        assert copied[2].split_k == 2 and copied[3][0].key == ulplab.units("sm_90")[0].key
+    assert "largest" in ulplab.format("fp16")._repr_html_() and "65504" in repr(ulplab.format("fp16"))
+    for each in (q, ulplab.show(0.1), ulplab.show(0.1, "fp16"), ulplab.units("sm_90")):
+        assert each._repr_html_().startswith("<")
+
+
+def test_a_star_import_hides_nothing_of_python():
+    names = {}
+    exec("from ulplab import *", names)
+    assert not set(names) & set(dir(builtins)) - {"__builtins__", "__name__"} and "encode" in names
+
+
+def test_casts_are_those_of_ml_dtypes():
+    ml_dtypes = pytest.importorskip("ml_dtypes", reason="skipped: no ml_dtypes")
+    count = 0
+    for name, own in ML_TYPES.items():
+        kind = numpy.dtype(getattr(ml_dtypes, name))
+        x = beside_midpoints(own, "f4")  # from float64 ml_dtypes rounds twice
+        if own == "e8m0":  # there zero is NaN, not the smallest power of two, and ties below 2^-126 go up
+            x = x[x >= 2.0**-126]
+        with numpy.errstate(all="ignore"):
+            theirs = x.astype(kind)
+        a, b = bits(theirs), ulplab.encode(x, own)
+        # A NaN's bits are each one's own, and of a format without NaN what stands for one is.
+        same = (a == b) | numpy.isnan(x) | (numpy.isnan(ulplab.decode(b, own)) & numpy.isnan(theirs.astype("f4")))
+        assert same.all(), (name, x[~same][:3], a[~same][:3], b[~same][:3])
+        count += x.size
+    print(count, "casts compared with ml_dtypes", ml_dtypes.__version__)
