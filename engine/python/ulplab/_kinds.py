@@ -71,8 +71,10 @@ def array_of(x, name="x", low_types=False):
         try:
             array = numpy.from_dlpack(x)
         except (BufferError, RuntimeError, TypeError) as error:
-            raise TypeError(f"{name} has a type that NumPy does not read through DLPack ({error}); give its words as "
-                            "unsigned integers to ulplab.decode, or a tensor of PyTorch") from None
+            if _torch() is None:
+                raise TypeError(f"{name} is of a type or on a device that NumPy does not read through DLPack ({error}); "
+                                "import torch, which reads more") from None
+            array = _of_tensor(_torch().from_dlpack(x), name, low_types)
     else:
         array = numpy.asarray(x)
     if array.dtype.kind == "O" and array.size and all(type(each) is int for each in array.flat):

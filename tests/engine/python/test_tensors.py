@@ -55,3 +55,14 @@ def test_gradients_pass_straight_through_round():
     assert x.grad.tolist() == [1, 2, 3]
     with torch.no_grad():
         assert not ulplab.round(x, "e4m3").requires_grad
+
+
+def test_arrays_of_others_come_through_dlpack():
+    class Array:
+        def __init__(self, tensor):
+            self.__dlpack__, self.__dlpack_device__ = tensor.__dlpack__, tensor.__dlpack_device__
+
+    for kind in (torch.float32, torch.bfloat16, torch.float16):
+        x = torch.tensor([0.5, 1.5], dtype=kind)
+        assert ulplab.encode(Array(x), "fp16").tolist() == [0x3800, 0x3E00]
+        assert ulplab.round(Array(x), "e4m3").astype("f4").tolist() == [0.5, 1.5]
