@@ -225,6 +225,7 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
     void* const place = size_ > 0 ? mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0) : nullptr;
     const int error = errno;
     close(descriptor);
+    if (S_ISDIR(about.st_mode)) refuse(path, "is a folder; give a file");
     if (!regular) refuse(path, "is not a regular file; save it as one");
     if (place == MAP_FAILED) refuse(path, std::string("cannot be mapped (") + std::strerror(error) + ")");
     place_ = place;
