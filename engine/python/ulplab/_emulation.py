@@ -5,7 +5,8 @@ import math
 import torch
 
 from . import _convolutions, _core, _engine_operations, _torch_products
-from ._ops import MOVES, REDUCTIONS, ROUNDED, names_of, plain_name, split_names
+from ._backends import backend_of
+from ._ops import MOVES, REDUCTIONS, ROUNDED, is_sparse, names_of, plain_name, split_names
 from ._optimizer_steps import OptimizerSteps
 from ._parameter_kinds import ParameterKinds
 from ._products import _order
@@ -23,15 +24,20 @@ class Emulation(Run):
 
     KEPT = KEPT_SINGLE
 
-    def __init__(self, backend, recipe, order, fp32, strict, seed):
-        operations, modules = split_names(fp32)
-        super().__init__(strict, modules)
+    def __init__(self, backend, recipe, order, fp32, strict, seed, modules=None):
+        operations, in_fp32_modules = split_names(fp32)
+        super().__init__(strict, in_fp32_modules, modules)
         named = names_of(operations)
         in_fp32 = [name for aten, name in _engine_operations.NAMES.items() if aten in named]
         if "native_batch_norm" in named:
             in_fp32.append("batch_norm")  # whose parameters are then in fp32, too
         self.products = _core.Emulated(recipe, backend, _order(order), seed, in_fp32)
         self.recipe = self.products.recipe
+        self._products_of = {
+            pattern: _core.Emulated(options.get("recipe", recipe),
+                                    backend_of(options["unit"]) if "unit" in options else backend,
+                                    _order(options.get("order", order)), seed, in_fp32)
+            for pattern, options in self._options.items()}
         self.low = self.recipe["low"]
         self.rounding = Rounding(self.low, self.recipe["flush"], self.located)
         casts = self.recipe["casts"]
@@ -76,7 +82,7 @@ class Emulation(Run):
         seen = (lambda x: x) if self._exact else self.kinds.value_of
         x, y = (seen(each.detach()).float().numpy() for each in (a, b))
         operation = _torch_products.OPERATIONS[name]
-        products = self._fp32_products() if self._exact else self.products
+        products = self._fp32_products() if self._exact else self._products_of.get(self.option(module), self.products)
         result = torch.from_numpy(products.matmul(x, y, layer, operation, which, gradient))
         counts = self.rounding.counts(module)
         counts.products[PASSES[which]] = counts.products.get(PASSES[which], 0) + (x.shape[0] if x.ndim == 3 else 1)
@@ -148,7 +154,7 @@ class Emulation(Run):
             kind = "engine"
         elif views:
             kind = "view"
-        elif known and name in MOVES:
+        elif known and (name in MOVES or is_sparse(name)):
             kind = "move"
         elif known and (name in ROUNDED or torch.Tag.pointwise in func.tags or torch.Tag.reduction in func.tags):
             kind = "round"
@@ -173,7 +179,10 @@ class Emulation(Run):
                 return known[1], self._in_single(func, *known[:2], args, kwargs)
         if known[1].startswith("_foreach_") and known[0] == "unknown":
             return known[1], self._one_by_one(func, known[1], known[2], args, kwargs)
-        return known[1], self._compute(func, *known, args, kwargs)
+        result = self._compute(func, *known, args, kwargs)
+        if known[0] == "round" and self.marks(result if isinstance(result, (tuple, list)) else (result,)) == KEPT_SINGLE:
+            self.place_in_fp32()
+        return known[1], result
 
     def _in_single(self, func, kind, name, args, kwargs):
         """In fp32, operands and result: what belongs to a module that fp32=[...] names."""
@@ -232,6 +241,8 @@ class Emulation(Run):
             result = self.taken_apart(func, args, kwargs)
             if result is not NotImplemented:
                 return result
+            if not _has_numbers((*args, *kwargs.values())):
+                return func(*args, **kwargs)
             self._refuse(func)
         return self._rounded(func, name, in_place, args, kwargs)
 
@@ -306,3 +317,9 @@ class Emulation(Run):
                     in_place and isinstance(each, torch.nn.Parameter) and not self.kept_throughout):
                 self.rounding.result(each, args, where)
         return result
+
+
+def _has_numbers(values):
+    """Whether a tensor of floating-point numbers is among arguments."""
+    return any(_has_numbers(x) if isinstance(x, (list, tuple)) else isinstance(x, torch.Tensor) and x.is_floating_point()
+               for x in values)

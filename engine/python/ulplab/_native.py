@@ -7,7 +7,8 @@ import numpy
 import torch
 
 from . import _autocast, _convolutions, _core, _torch_products
-from ._ops import MOVES, REDUCTIONS, ROUNDED, names_of, plain_name, split_names
+from ._backends import backend_of
+from ._ops import MOVES, REDUCTIONS, ROUNDED, is_sparse, names_of, plain_name, split_names
 from ._optimizer_steps import Steps
 from ._passes import PASSES
 from ._products import _order, units
@@ -19,7 +20,7 @@ LOW = {torch.float16: "fp16", torch.bfloat16: "bf16"}
 FLOAT8 = {getattr(torch, name): format for name, format in (
     ("float8_e4m3fn", "e4m3"), ("float8_e5m2", "e5m2")) if hasattr(torch, name)}
 #: Beginnings of the names of operations that multiply inside, in no order that a card promises.
-MULTIPLY = ("linalg_", "fft_", "cholesky", "lu_", "geqrf", "ormqr", "triangular_solve", "trilinear", "orgqr")
+MULTIPLY = ("linalg_", "fft_", "cholesky", "lu_", "geqrf", "ormqr", "triangular_solve", "orgqr")
 #: Recipes whose products are a type's.
 RECIPES = {torch.float16: "mixed_fp16", torch.bfloat16: "bf16", torch.float32: "fp32", "tf32": "tf32"}
 #: Results that CUDA's kernels keep in fp32: means and reciprocal deviations of norms.
@@ -47,7 +48,7 @@ class Plan:
             or self.name.startswith(("_foreach_", "_fused_", "_amp_")) or self.name in KEPT or self.name in TYPED_AS)
         if self.name in PRODUCTS and not self.written and schema.name.startswith("aten::"):
             self.kind = "product"
-        elif views or self.name.startswith("_amp_") or (self.name in MOVES and self.name not in ("_to_copy", "arange")):
+        elif views or is_sparse(self.name) or self.name.startswith("_amp_") or (self.name in MOVES and self.name not in ("_to_copy", "arange")):
             self.kind = "move"
         elif self.name in ("_to_copy", "copy"):
             self.kind = "cast"
@@ -82,11 +83,13 @@ def halving_sum(x, dims):
 class Native(Run):
     by_types = True
 
-    def __init__(self, backend, order, fp32, strict, seed):
-        operations, modules = split_names(fp32)
-        super().__init__(strict, modules)
+    def __init__(self, backend, order, fp32, strict, seed, modules=None):
+        operations, in_fp32_modules = split_names(fp32)
+        super().__init__(strict, in_fp32_modules, modules)
+        if any("recipe" in options for options in self._options.values()):
+            raise ValueError("modules={...} gives a recipe, but emulate has none: the tensors' types decide; give emulate a recipe")
         self.single = names_of(operations)
-        self.backend = backend if "(" in backend or backend in ("soft:ieee", "eigen") else f"with_ieee({backend})"
+        self.backend = _with_fp32(backend)
         self._order, self._seed = _order(order), seed
         self._engines = {}
         self.rounding = Rounding("fp32", False, self.located)
@@ -109,14 +112,20 @@ class Native(Run):
 
     # ---- products ----
 
-    def engine(self, type):
-        """The products of a type on the unit. ValueError that names the type where the unit has none."""
+    def engine(self, type, pattern=None):
+        """The products of a type on the unit, or as modules={...} says. ValueError where the unit has none of the type."""
         if type is torch.float32 and _allows_tf32():
             type = "tf32"
-        if type not in self._engines:
-            self._engines[type] = _core.Emulated(RECIPES[type], self.backend, None if type is torch.float32 else
-                                                 self._order, self._seed, [])
-        return self._engines[type]
+        if (type, pattern) not in self._engines:
+            options = self._options.get(pattern, {})
+            backend = _with_fp32(backend_of(options["unit"])) if "unit" in options else self.backend
+            order = _order(options["order"]) if "order" in options else self._order
+            try:
+                self._engines[type, pattern] = _core.Emulated(
+                    RECIPES[type], backend, None if type is torch.float32 else order, self._seed, [])
+            except ValueError as error:
+                raise ValueError(f"{backend} has no products of {type}: choose a unit that has them ({error})") from None
+        return self._engines[type, pattern]
 
     def multiply(self, name, a, b, purpose=None):
         """A * B in fp32, in the row of the operands' type."""
@@ -125,8 +134,8 @@ class Native(Run):
         if place is not None:
             module = place.module
         x, y = (each.detach().float().contiguous().numpy() for each in (a, b))
-        result = torch.from_numpy(self.engine(self._type).matmul(x, y, layer, _torch_products.OPERATIONS[name], which,
-                                                                 gradient))
+        result = torch.from_numpy(self.engine(self._type, self.option(module)).matmul(
+            x, y, layer, _torch_products.OPERATIONS[name], which, gradient))
         counts = self.rounding.counts(module)
         counts.products[PASSES[which]] = counts.products.get(PASSES[which], 0) + (x.shape[0] if x.ndim == 3 else 1)
         counts.multiplications += result.numel() * x.shape[-1]
@@ -173,7 +182,7 @@ class Native(Run):
         return self._narrow(result, self._type, operands, self.where(name, module))
 
     def _product(self, plan, func, args, kwargs, single):
-        types = {x.dtype for x in (args[:2] if plan.name == "_grouped_mm" else args) if isinstance(x, torch.Tensor)}
+        types = {x.dtype for x in args if isinstance(x, torch.Tensor) and (x.is_floating_point() or x.is_complex())}
         if plan.name == "_scaled_mm":
             return _scaled_mm(self, *args, **kwargs)
         if not types <= {torch.float16, torch.bfloat16, torch.float32}:
@@ -332,6 +341,11 @@ class Native(Run):
 
 def _in_fp32(args):
     return isinstance(args[0], torch.Tensor) and args[0].dtype is torch.float32
+
+
+def _with_fp32(backend):
+    """The backend with fp32 products in IEEE's arithmetic, which matrix units lack."""
+    return backend if "(" in backend or backend in ("soft:ieee", "eigen") else f"with_ieee({backend})"
 
 
 def _allows_tf32():

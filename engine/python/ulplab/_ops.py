@@ -20,7 +20,8 @@ unsafe_split unsafe_split_with_sizes unsqueeze upsample_nearest1d upsample_neare
 where zero zeros zeros_like zeros_like_ _local_scalar_dense item any all unique _unique2 bitwise_and bitwise_or
 bitwise_not is_nonzero max min amax amin maximum minimum clamp clamp_min clamp_max relu threshold sign sgn abs neg
 hardtanh native_dropout_mask exponential geometric cauchy log_normal repeat_interleave embedding
-histc bincount searchsorted
+adaptive_max_pool2d adaptive_max_pool2d_backward max_unpool2d median nanmedian kthvalue mode cummin rot90 searchsorted bincount
+histc tril_indices triu_indices isin diff upsample_nearest3d
 pixel_shuffle pixel_unshuffle channel_shuffle new_zeros _amp_foreach_non_finite_check_and_unscale _amp_update_scale is_nonzero _foreach_zero
 _use_cudnn_ctc_loss _record_function_enter _record_function_enter_new _record_function_exit
 """.split())
@@ -41,6 +42,15 @@ nll_loss2d_forward nll_loss2d_backward norm linalg_vector_norm pow prelu prelu_b
 remainder rms_norm rrelu round rsqrt rsub scatter_add sigmoid sigmoid_backward silu silu_backward sin sinh smooth_l1_loss
 smooth_l1_loss_backward softplus softplus_backward sqrt square std sub sum tan tanh tanh_backward threshold_backward
 trunc upsample_bilinear2d upsample_bilinear2d_backward upsample_nearest2d_backward var var_mean xlogy index_backward
+_weight_norm_interface _weight_norm_interface_backward _trilinear _embedding_bag _embedding_bag_forward_only
+_embedding_bag_backward _embedding_bag_dense_backward grid_sampler_2d grid_sampler_2d_backward grid_sampler_3d
+grid_sampler_3d_backward upsample_bicubic2d upsample_bicubic2d_backward upsample_linear1d upsample_linear1d_backward
+upsample_trilinear3d upsample_trilinear3d_backward upsample_nearest1d_backward upsample_nearest3d_backward im2col col2im
+avg_pool3d avg_pool3d_backward _adaptive_avg_pool3d _adaptive_avg_pool3d_backward reflection_pad1d_backward
+reflection_pad2d_backward replication_pad1d_backward replication_pad2d_backward logcumsumexp nansum renorm _pdist_forward
+_pdist_backward scatter_reduce index_reduce multi_margin_loss multi_margin_loss_backward multilabel_margin_loss_forward
+multilabel_margin_loss_backward soft_margin_loss soft_margin_loss_backward _fused_rms_norm _fused_rms_norm_backward
+_thnn_fused_lstm_cell _thnn_fused_gru_cell
 masked_fill_backward l1_loss hardshrink softshrink selu
 """.split())
 
@@ -82,6 +92,11 @@ def split_names(names):
     """Operations, and patterns of modules' paths, among the names of an fp32 list."""
     names = [names] if isinstance(names, str) else list(names)
     return [name for name in names if _is_operation(name)], [name for name in names if not _is_operation(name)]
+
+
+def is_sparse(name):
+    """Whether an operation makes or reads sparse tensors, which are left alone."""
+    return "sparse" in name or name in ("coalesce", "_coalesce", "_coalesced", "_indices", "_values", "_nnz")
 
 
 def names_of(names):

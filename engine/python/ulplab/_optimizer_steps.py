@@ -194,7 +194,7 @@ class OptimizerSteps(Steps):
 
     def _keep(self, tensor, role, index, kind):
         format, scaled, rounding = self._kept[kind].get(role, (None, False, ""))
-        if format is None or tensor.dtype is not torch.float32 or tensor.dim() == 0:
+        if format is None or tensor.dtype is not torch.float32 or tensor.dim() == 0 or tensor.layout is not torch.strided:
             return
         if scaled:
             _core.keep_scaled(tensor.numpy(), format)

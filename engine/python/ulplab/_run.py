@@ -65,14 +65,23 @@ class Run(TorchDispatchMode):
     by_types = False  # whether the tensors' own types decide
     MOST_PLACES = 1 << 17  # of operations whose backward pass has not come
 
-    def __init__(self, strict, modules_in_fp32):
+    OPTIONS = ("recipe", "order", "unit")
+
+    def __init__(self, strict, modules_in_fp32, modules=None):
+        """modules: from patterns of modules' paths to dictionaries of OPTIONS."""
         super().__init__()
         self.strict = strict
+        self._options = dict(modules or {})
+        for pattern, options in self._options.items():
+            if unknown := sorted(set(options) - set(self.OPTIONS)):
+                raise ValueError(f"modules['{pattern}'] has {', '.join(unknown)}; there are {', '.join(self.OPTIONS)}")
+        self._option_of = {}  # modules' paths: the pattern of modules= that has them, or None
         self.passes = Passes()
         self.not_emulated = Counter()
         self.left_in_fp32 = Counter()  # operations that a card would compute so, but perhaps not the user
         self.observers = []  # called with (func, name, where, args, kwargs, result) when an operation's result is known
-        self._patterns = dict.fromkeys(modules_in_fp32, False)  # whether a module has matched
+        self._matched = dict.fromkeys([*modules_in_fp32, *self._options], False)
+        self._patterns = list(modules_in_fp32)
         self._functions = Functions(self)
         self._names = {}
         self._fp32 = {}  # modules' paths: whether a pattern names them, or one around them
@@ -110,8 +119,8 @@ class Run(TorchDispatchMode):
                 self._check_patterns()
 
     def _check_patterns(self):
-        """ValueError for a pattern of fp32=[...] that no module had, with near names."""
-        for pattern, matched in self._patterns.items():
+        """ValueError for a pattern of fp32=[...] or modules={...} that no module had, with near names."""
+        for pattern, matched in self._matched.items():
             if not matched:
                 raise ValueError(no_match(pattern, self._names.values()))
 
@@ -122,7 +131,7 @@ class Run(TorchDispatchMode):
                 self._names[id(each)] = name or type(module).__name__
             self._root_entered(module)
         path = self._names.get(id(module), type(module).__name__)
-        if self._patterns:
+        if self._matched:
             self._mark_patterns(path)
         self._stack.append(path)
         if self.passes.backward and len(self._stack) == 1:
@@ -132,10 +141,11 @@ class Run(TorchDispatchMode):
         if path not in self._fp32:
             parts = path.split(".")
             names = [".".join(parts[:i + 1]) for i in range(len(parts))]
-            hits = [p for p in self._patterns if any(fnmatch.fnmatchcase(name, p) for name in names)]
+            hits = [p for p in self._matched if any(fnmatch.fnmatchcase(name, p) for name in names)]
             for each in hits:
-                self._patterns[each] = True
-            self._fp32[path] = bool(hits)
+                self._matched[each] = True
+            self._fp32[path] = any(each in self._patterns for each in hits)
+            self._option_of[path] = next((each for each in hits if each in self._options), None)
 
     def _left(self, module, args, result):
         if self._stack:
@@ -144,6 +154,7 @@ class Run(TorchDispatchMode):
                 self.passes.backward, self._before = self._before, 0
 
     _before = 0
+    _has_casts = False
 
     # ---- where operations are ----
 
@@ -153,12 +164,19 @@ class Run(TorchDispatchMode):
 
     def in_fp32(self):
         """Whether what runs belongs to a module that is to be computed in fp32."""
-        if not self._patterns:
+        if not self._patterns and not self._has_casts:
             return False
         if self.passes.backward:
             place = self.place()
             return place is not None and place.fp32
         return self._fp32.get(self.module(), False)
+
+    def option(self, module):
+        """The pattern of modules={...} that a module has, or None."""
+        if not self._options:
+            return None
+        place = self.place() if self.passes.backward else None
+        return self._option_of.get(module if place is None else place.module)
 
     def remember_place(self):
         """Notes where the operation that runs is, for its backward pass."""
@@ -170,6 +188,13 @@ class Run(TorchDispatchMode):
                 self._places.clear()
             path = self.module()
             self._places[node] = Place(path, user_line(), self._fp32.get(path, False))
+
+    def place_in_fp32(self):
+        """The operation that has run computed in fp32 because the user's code said so: its backward pass does, too."""
+        place = None if self.passes.backward else self._places.get(_private.latest_node())
+        if place is not None:
+            self._places[_private.latest_node()] = place._replace(fp32=True)
+            self._has_casts = True
 
     def place(self):
         """Of the forward operation whose backward pass runs, or None."""
@@ -230,7 +255,7 @@ def no_match(pattern, names):
     """The sentence for a pattern that no module has."""
     names = sorted(set(names))
     near = operations_near(pattern)[:3] + (difflib.get_close_matches(pattern, names, n=6, cutoff=0.3) or names[:12])
-    return f"fp32 names '{pattern}', which is no operation and matches no module that has run" + (
+    return f"fp32 or modules names '{pattern}', which is no operation and matches no module that has run" + (
         f"; near names: {', '.join(near)}" if near else "")
 
 

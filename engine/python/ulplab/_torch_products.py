@@ -46,20 +46,19 @@ def dot(run, x, y):
     return mm(run, x.unsqueeze(0), y.unsqueeze(1)).reshape(())
 
 
-def grouped_mm(run, a, b, offs=None, bias=None, out_dtype=None):
-    """A product a group: rows of a that end at offs by their matrix of b, or columns of a by the same rows of b."""
-    if bias is not None or out_dtype not in (None, a.dtype) or a.dim() == 3:
-        raise NotImplementedError("emulate multiplies groups of rows or of columns of a matrix, without bias")
-    starts = [0, *offs.tolist()]
-    if b.dim() == 2:
-        return torch.stack([mm(run, a[:, i:j], b[i:j]) if i < j else a.new_zeros(a.shape[0], b.shape[1])
-                            for i, j in zip(starts, starts[1:])])
-    y = a.new_zeros(a.shape[0], b.shape[2])
-    for i, j, matrix in zip(starts, starts[1:], b):
-        if i < j:
-            y[i:j] = mm(run, a[i:j], matrix)
-    return y
+def grouped_mm(run, a, b, offsets=None, bias=None, out_dtype=None):
+    """A product for each group of rows (a router's experts), of columns, or of k; groups end at the offsets."""
+    if offsets is None:
+        return bmm(run, a, b)
+    ends = offsets.tolist()
+    groups = list(enumerate(zip([0, *ends[:-1]], ends)))
+    if a.dim() == 2 and b.dim() == 3:
+        parts = [mm(run, a[s:e], b[i]) for i, (s, e) in groups if e > s]
+        rest = a.new_zeros(a.shape[0] - ends[-1], b.shape[2])
+        return torch.cat([*parts, rest])
+    if a.dim() == 3:
+        return torch.cat([mm(run, a[i], b[:, s:e]) for i, (s, e) in groups if e > s], 1)
+    return torch.stack([mm(run, a[:, s:e], b[s:e]) if e > s else a.new_zeros(a.shape[0], b.shape[1]) for _, (s, e) in groups])
 
 
-HANDLERS = {"mm": mm, "bmm": bmm, "addmm": addmm, "baddbmm": baddbmm, "mv": mv, "addmv": addmv, "dot": dot, "vdot": dot,
-            "_grouped_mm": grouped_mm}
+HANDLERS = {"_grouped_mm": grouped_mm, "mm": mm, "bmm": bmm, "addmm": addmm, "baddbmm": baddbmm, "mv": mv, "addmv": addmv, "dot": dot, "vdot": dot}

@@ -40,7 +40,7 @@ def recipes():
     return dict(_core.recipes())
 
 
-def emulate(unit="h100", recipe=None, *, order=None, fp32=(), strict=True, seed=0):
+def emulate(unit="h100", recipe=None, *, order=None, fp32=(), modules=None, strict=True, seed=0):
     """A context in which PyTorch computes as a card does: every matrix product is that of a matrix unit.
 
     unit    a GPU ("h100", "a100.wmma"), a unit's key ("sm_90:wgmma.fp16.fp32"), a file that describes one, "ieee" (each
@@ -54,6 +54,8 @@ def emulate(unit="h100", recipe=None, *, order=None, fp32=(), strict=True, seed=
     fp32    what is computed in fp32: operations ("layer_norm", "softmax", "pow", ...) and modules, by patterns of their
             paths ("lm_head", "model.layers.*.mlp.gate"). Its results are fp32 and flow on so, up to the next product
             or cast
+    modules from patterns of modules' paths to dictionaries: the "unit", "order" and, under a recipe, "recipe" of their
+            products
     strict  refuse an operation that may multiply inside and cannot be emulated (NotImplementedError with its name); else
             PyTorch computes it, and it is listed in the report
     seed    of stochastic rounding
@@ -70,9 +72,9 @@ def emulate(unit="h100", recipe=None, *, order=None, fp32=(), strict=True, seed=
     TypeError: a CUDA tensor.
     """
     if recipe is None:
-        return Native(backend_of(unit), order, fp32, strict, seed)
+        return Native(backend_of(unit), order, fp32, strict, seed, modules)
     name = str(recipe).replace("-", "_")
-    return Emulation(backend_of(unit), ALIASES.get(name, name), order, fp32, strict, seed)
+    return Emulation(backend_of(unit), ALIASES.get(name, name), order, fp32, strict, seed, modules)
 
 
 @contextlib.contextmanager

@@ -393,7 +393,7 @@ def test_what_is_not_emulated_is_computed_and_listed():
 
 def test_a_pattern_without_a_module_is_an_error_with_near_names():
     model, x = mlp()
-    with pytest.raises(ValueError, match=r"fp32 names 'decoder.\*'.* near names: .*encoder"):
+    with pytest.raises(ValueError, match=r"fp32 or modules names 'decoder.\*'.* near names: .*encoder"):
         with emulated(fp32=["decoder.*"]):
             nn.Sequential(collections.OrderedDict(encoder=model))(x)
 
@@ -410,3 +410,61 @@ def test_observers_see_operations_with_their_results():
 def test_recipes_go_by_the_names_that_others_use():
     for alias, name in (("bf16-mixed", "bf16"), ("bf16_true", "pure_bf16"), ("fp16_mixed", "mixed_fp16")):
         assert ulplab.torch.emulate("h100", alias).recipe["name"] == name
+
+
+@pytest.mark.parametrize("recipe", [None, "mixed_fp16"])
+def test_modules_have_units_and_orders_of_their_own(recipe):
+    torch.manual_seed(0)
+    model, x = nn.Sequential(nn.Linear(256, 4, bias=False), nn.Linear(4, 4)), torch.randn(3, 256).half()
+    model.half()
+    expected = {order: torch.from_numpy(ulplab.matmul(x.float().numpy(), model[0].weight.detach().float().t().numpy(),
+                                                      unit="sm_80:mma.fp16.fp32", order={"split_k": order})).half()
+                for order in (1, 4)}
+    seen = []
+    model[0].register_forward_hook(lambda module, args, y: seen.append(y.detach().half()))
+    if recipe is not None:
+        model, x = model.float(), x.float()
+    for order in (1, 4):
+        with ulplab.torch.emulate("h100", recipe, modules={"0": {"unit": "a100", "order": {"split_k": order}}}):
+            model(x)
+    assert torch.equal(seen[0], expected[1]) and torch.equal(seen[1], expected[4])
+    with pytest.raises(ValueError, match="has units; there are recipe, order, unit"):
+        ulplab.torch.emulate("h100", recipe, modules={"0": {"units": "a100"}})
+
+
+def test_a_unit_without_the_row_says_so():
+    with ulplab.torch.emulate("v100"), pytest.raises(ValueError, match="v100.* has no products of torch.bfloat16"):
+        torch.ones(2, 2).bfloat16() @ torch.ones(2, 2).bfloat16()
+
+
+@pytest.mark.parametrize("recipe", [None, "mixed_fp16"])
+def test_grouped_products_of_experts_are_the_units(recipe):
+    torch.manual_seed(0)
+    x, w = torch.randn(10, 16).bfloat16(), torch.randn(3, 16, 8).bfloat16()
+    ends = torch.tensor([4, 4, 10], dtype=torch.int32)
+    with ulplab.torch.emulate("h100", recipe) as run:
+        y = torch._grouped_mm(x, w, offs=ends)
+    if recipe is None:
+        assert torch.equal(y, torch.cat([product(x[:4], w[0]), product(x[4:], w[2])]).bfloat16())
+    assert int(run.report().products) == 2 and not run.report().not_emulated
+
+
+def test_casts_to_fp32_hold_on_the_way_back_under_a_recipe():
+    class Norm(nn.Module):
+        def forward(self, x):
+            wide = x.float()
+            return (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-12)).to(x.dtype)
+
+    x = torch.full((1, 4), 2.0**-14, requires_grad=True)
+    with ulplab.torch.emulate("h100", "mixed_fp16") as run:
+        (Norm()(x) * 8).sum().backward()
+    assert run.report().first_not_finite is None and torch.isfinite(x.grad).all()
+
+
+def test_the_logarithm_of_0_in_a_table_is_no_failure():
+    with emulated() as run:
+        torch.where(torch.arange(4) > 0, torch.log(torch.arange(4).float()), 0.0)
+    assert first(run) is None
+    with emulated() as run:
+        torch.log(torch.zeros(2).half())
+    assert first(run)["operation"] == "log"

@@ -166,7 +166,7 @@ def test_what_cannot_be_emulated_is_refused_by_name_or_listed():
     with ulplab.torch.emulate("h100", "mixed_fp16", strict=False) as run:
         torch.linalg.cholesky(x @ x.t() + 4 * torch.eye(4))
     assert run.report().not_emulated["aten::linalg_cholesky_ex"] == 1
-    with pytest.raises(ValueError, match="fp32 names 'layernorm', which is no operation .* near names: layer_norm"):
+    with pytest.raises(ValueError, match="fp32 or modules names 'layernorm', which is no operation .* near names: layer_norm"):
         with ulplab.torch.emulate("h100", fp32=["layernorm"]):
             torch.nn.LayerNorm(2)(torch.ones(1, 2))
     with ulplab.torch.emulate("h100", "mixed_fp16"):
