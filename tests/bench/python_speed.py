@@ -53,6 +53,44 @@ def transformer_step(layers, width, tokens):
     return step
 
 
+class Block(torch.nn.Module):
+    """A layer of a Llama-like model: norms with casts inside, rotated heads, SwiGLU."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.width = width
+        widths = {"q": (1, 1), "k": (1, 1), "v": (1, 1), "o": (1, 1), "gate": (1, 3), "up": (1, 3), "down": (3, 1)}
+        for name, (rows, columns) in widths.items():
+            setattr(self, name, torch.nn.Linear(rows * width, columns * width, bias=False))
+        self.norms = torch.nn.ParameterList(torch.ones(width) for _ in range(2))
+
+    def normalised(self, x, which):
+        wide = x.float()
+        return self.norms[which] * (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-6)).to(x.dtype)
+
+    def forward(self, x):
+        y = self.normalised(x, 0)
+        q, k, v = (each(y).unflatten(-1, (4, self.width // 4)).transpose(1, 2) for each in (self.q, self.k, self.v))
+        angles = torch.arange(x.shape[1], dtype=torch.float32)[:, None] / 100 ** torch.linspace(0, 1, self.width // 4)
+        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        q, k = (z * cos + torch.cat([-z.chunk(2, -1)[1], z.chunk(2, -1)[0]], -1) * sin for z in (q, k))
+        mixed = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.o(mixed.transpose(1, 2).flatten(2))
+        y = self.normalised(x, 1)
+        return x + self.down(torch.nn.functional.silu(self.gate(y)) * self.up(y))
+
+
+def llama_forward(layers, width, tokens):
+    torch.manual_seed(0)
+    model, x = torch.nn.Sequential(*(Block(width) for _ in range(layers))), torch.randn(tokens // 128, 128, width)
+
+    def forward():
+        with torch.no_grad():
+            model(x)
+
+    return forward
+
+
 def emulated(step):
     with ulplab.torch.emulate("h100", "mixed_fp16"):
         step()
@@ -84,7 +122,10 @@ def main():
     rows.append(("products of 1024 x 1024 x 1024, each", "ns", 1e9, "MMA-Sim", 1 / MMA_SIM, rows[0][5] / 1024**3, ""))
     step = transformer_step(4, 256, 4096)
     rows.append(("training step of a Transformer, 4 layers, width 256, 4096 tokens, mixed_fp16 on h100", "s", 1,
-                 "plain PyTorch", least(2, step), least(1, lambda: emulated(step)), "6"))
+                 "plain PyTorch", least(2, step), least(1, lambda: emulated(step)), "2.5"))
+    forward = llama_forward(4, 256, 384)
+    rows.append(("forward pass of a Llama-like model, 4 layers, width 256, 384 tokens, mixed_fp16 on h100", "ms", 1e3,
+                 "plain PyTorch", least(5, forward), least(5, lambda: emulated(forward)), "4"))
     print("# Speed of the Python package\n")
     print("Written by `tests/bench/python_speed.py`; do not edit. Processor time on one thread, the minimum of some "
           f"repetitions; PyTorch {torch.__version__}, NumPy {numpy.__version__}.\n")

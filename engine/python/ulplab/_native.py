@@ -3,7 +3,6 @@ computed there, and rounded once to the type of its result. ulplab.torch.emulate
 
 import math
 
-import numpy
 import torch
 
 from . import _autocast, _convolutions, _core, _torch_products
@@ -14,7 +13,7 @@ from ._passes import PASSES
 from ._products import _order, units
 from ._report import Report
 from ._rounding import Rounding
-from ._run import Run, call, floats, on_one_thread
+from ._run import Run, call, floats, on_one_thread, square_root
 
 LOW = {torch.float16: "fp16", torch.bfloat16: "bf16"}
 FLOAT8 = {getattr(torch, name): format for name, format in (
@@ -48,7 +47,8 @@ class Plan:
             or self.name.startswith(("_foreach_", "_fused_", "_amp_")) or self.name in KEPT or self.name in TYPED_AS)
         if self.name in PRODUCTS and not self.written and schema.name.startswith("aten::"):
             self.kind = "product"
-        elif views or is_sparse(self.name) or self.name.startswith("_amp_") or (self.name in MOVES and self.name not in ("_to_copy", "arange")):
+        elif views or is_sparse(self.name) or self.name.startswith("_amp_") or (
+                self.name in MOVES and self.name not in ("_to_copy", "arange", "copy")):
             self.kind = "move"
         elif self.name in ("_to_copy", "copy"):
             self.kind = "cast"
@@ -87,7 +87,8 @@ class Native(Run):
         operations, in_fp32_modules = split_names(fp32)
         super().__init__(strict, in_fp32_modules, modules)
         if any("recipe" in options for options in self._options.values()):
-            raise ValueError("modules={...} gives a recipe, but emulate has none: the tensors' types decide; give emulate a recipe")
+            raise ValueError("modules={...} gives a recipe, but emulate has none: the tensors' types decide; give emulate a "
+                             "recipe")
         self.single = names_of(operations)
         self.backend = _with_fp32(backend)
         self._order, self._seed = _order(order), seed
@@ -402,7 +403,7 @@ def _mean(x, dim=None, keepdim=False, *, dtype=None):
 def _norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
     if ord != 2 or dtype not in (None, torch.float32):
         return NotImplemented
-    return _reduced(x, dim, keepdim, lambda y, dims, n: torch.from_numpy(numpy.asarray(numpy.sqrt(halving_sum(y * y, dims).numpy()))))
+    return _reduced(x, dim, keepdim, lambda y, dims, n: square_root(halving_sum(y * y, dims)))
 
 
 SUMS = {"sum": _sum, "mean": _mean, "linalg_vector_norm": _norm}

@@ -22,13 +22,14 @@ bitwise_not is_nonzero max min amax amin maximum minimum clamp clamp_min clamp_m
 hardtanh native_dropout_mask exponential geometric cauchy log_normal repeat_interleave embedding
 adaptive_max_pool2d adaptive_max_pool2d_backward max_unpool2d median nanmedian kthvalue mode cummin rot90 searchsorted bincount
 histc tril_indices triu_indices isin diff upsample_nearest3d
-pixel_shuffle pixel_unshuffle channel_shuffle new_zeros _amp_foreach_non_finite_check_and_unscale _amp_update_scale is_nonzero _foreach_zero
+pixel_shuffle pixel_unshuffle channel_shuffle _amp_foreach_non_finite_check_and_unscale _amp_update_scale _foreach_zero
 _use_cudnn_ctc_loss _record_function_enter _record_function_enter_new _record_function_exit
 """.split())
 
 #: Point-wise operations and sums: results are rounded to the recipe's format.
 ROUNDED = frozenset("""
-_adaptive_avg_pool2d _adaptive_avg_pool2d_backward _cdist_forward _cdist_backward _ctc_loss _ctc_loss_backward _log_softmax _log_softmax_backward_data
+_adaptive_avg_pool2d _adaptive_avg_pool2d_backward _cdist_forward _cdist_backward
+_ctc_loss _ctc_loss_backward _log_softmax _log_softmax_backward_data
 _safe_softmax _softmax _softmax_backward_data acos add addcdiv addcmul asin atan atan2 avg_pool1d avg_pool2d avg_pool2d_backward
 adaptive_avg_pool2d binary_cross_entropy binary_cross_entropy_backward binary_cross_entropy_with_logits
 binary_cross_entropy_with_logits_backward ceil celu clamp_backward cos cosh cummax cumprod cumsum div div_ elu

@@ -93,6 +93,7 @@ class Run(TorchDispatchMode):
 
     def __enter__(self):
         _private.hide_from_compiler(Run)
+        self.optimizers.running = 0  # a step that ended with an error told nobody
         hooks = torch.nn.modules.module
         with contextlib.ExitStack() as stack:
             for remove in (hooks.register_module_forward_pre_hook(self._entered).remove,
@@ -275,7 +276,7 @@ def _kernels_that_show_products():
             flags.__exit__(None, None, None)
 
 
-def _square_root(x):
+def square_root(x):
     return torch.from_numpy(numpy.asarray(numpy.sqrt(x.detach().numpy())))
 
 
@@ -287,7 +288,7 @@ def call(func, args, kwargs):
     given = list(args[0]) if isinstance(args[0], (list, tuple)) else [args[0]]
     if any(x.dtype is not torch.float32 for x in given):
         return func(*args, **kwargs)
-    found = [x.copy_(_square_root(x)) if name.endswith("_") else _square_root(x) for x in given]
+    found = [x.copy_(square_root(x)) if name.endswith("_") else square_root(x) for x in given]
     return found[0] if isinstance(args[0], torch.Tensor) else None if name.endswith("_") else found
 
 
@@ -303,4 +304,4 @@ def on_one_thread(func, args, kwargs):
         torch.set_num_threads(threads)
 
 
-__all__ = ["PASSES", "Place", "Run", "active", "call", "floats", "no_match", "on_one_thread", "paused", "user_line"]
+__all__ = ["PASSES", "Place", "Run", "active", "call", "floats", "no_match", "on_one_thread", "paused", "square_root", "user_line"]

@@ -61,4 +61,5 @@ def grouped_mm(run, a, b, offsets=None, bias=None, out_dtype=None):
     return torch.stack([mm(run, a[:, s:e], b[s:e]) if e > s else a.new_zeros(a.shape[0], b.shape[1]) for _, (s, e) in groups])
 
 
-HANDLERS = {"_grouped_mm": grouped_mm, "mm": mm, "bmm": bmm, "addmm": addmm, "baddbmm": baddbmm, "mv": mv, "addmv": addmv, "dot": dot, "vdot": dot}
+HANDLERS = {"mm": mm, "bmm": bmm, "addmm": addmm, "baddbmm": baddbmm, "mv": mv, "addmv": addmv, "dot": dot, "vdot": dot,
+            "_grouped_mm": grouped_mm}
