@@ -60,7 +60,7 @@ TEST_CASE("the study finds the model and the order of a library that has one") {
           // As cuBLAS 13.1 splits 784 and 2048 on an H100, where 16 and 64 rows and columns are too few for its
           // processors.
           Known{"tf32", "sm_90:mma.tf32.fp32", {.piece_k = 68, .tile_k = 16}, 784},
-          Known{"fp16_fp16", "sm_90:mma.fp16.fp16", {.piece_k = 72, .sum_format = formats::fp16}, 784}}) {
+          Known{"fp16_fp16", "sm_90:mma.fp16.fp16", {.piece_k = 72, .sum_format = ulp::formats::fp16}, 784}}) {
         CAPTURE(std::string(known.key));
         const StudyResult result =
             study(library_of(known.key, known.order), {known.product, true, 16, 16, known.k}, 90);
