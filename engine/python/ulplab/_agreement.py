@@ -1,13 +1,18 @@
 """Sums over ranks and attention by tiles, as libraries compute them."""
 
+from __future__ import annotations
+
 import math
+from typing import Iterable
 
 import numpy
+from numpy.typing import ArrayLike
 
 from . import _core
 from ._analysis import _Printed, _spec
-from ._kinds import array_of, like, real
+from ._kinds import FormatLike, array_of, like, real
 from ._numbers import round as round_numbers
+from ._products import UnitLike
 
 __all__ = ["Reduction", "reduce", "Attention", "attention"]
 
@@ -67,7 +72,8 @@ class Reduction(_Printed):
         return "\n".join(lines)
 
 
-def reduce(parts, algorithm="ring", *, format="fp32", node=8, chunk=None, round=False):
+def reduce(parts: Iterable[ArrayLike], algorithm: str = "ring", *, format: FormatLike = "fp32", node: int = 8,
+           chunk: int | None = None, round: bool = False) -> Reduction:
     """The sum of an array over ranks as a collective library forms it: every partial sum is rounded to a format.
 
     parts      one array for each rank (up to 4096), of one shape: a list, or an array whose first extent is the ranks
@@ -172,8 +178,9 @@ class Attention(_Printed):
         return f"attention of {tuple(self.out.shape)} by {self._arguments[0]}: {how}; {self.rescaled} rescalings"
 
 
-def attention(q, k, v, *, unit="sm_90:wgmma.bf16.fp32", tile=64, split=1, causal=False, rescale_threshold=0.0,
-              p_format=None, scale=None, round=False, policy=None):
+def attention(q: ArrayLike, k: ArrayLike, v: ArrayLike, *, unit: UnitLike = "sm_90:wgmma.bf16.fp32", tile: int = 64,
+              split: int = 1, causal: bool = False, rescale_threshold: float = 0.0, p_format: FormatLike | None = None,
+              scale: float | None = None, round: bool = False, policy: str | None = None) -> Attention:
     """softmax(scale * Q K^T) V as fused kernels compute it: by tiles of keys, in a matrix unit's products.
 
     q, k, v   (..., queries, head), (..., keys, head) and (..., keys, width), on the unit's input format (or round=True).

@@ -1,12 +1,15 @@
 """Why a user's own step goes wrong in low precision, and a remedy that was tried on it."""
 
+from __future__ import annotations
+
 import math
-from typing import NamedTuple
+from typing import Any, Callable, NamedTuple, Sequence
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ._ops import plain_name
+from ._products import UnitLike
 from ._search import TooManyTrials, Trials, needed, power_text
 from ._private import hide_from_compiler
 from ._run import user_line
@@ -96,8 +99,9 @@ class _Cause(NamedTuple):
     remedies: list
 
 
-def diagnose(step, unit="h100", recipe=None, *, model=None, optimizer=None, scaler=None, bound=0.1, trials=60,
-             progress=False, fp32=(), **options):
+def diagnose(step: Callable[..., Any], unit: UnitLike = "h100", recipe: str | None = None, *, model: Any = None,
+             optimizer: torch.optim.Optimizer | None = None, scaler: Any = None, bound: float = 0.1, trials: int = 60,
+             progress: bool = False, fp32: Sequence[str] = (), **options: Any) -> Diagnosis:
     """Why a step is not finite or far from fp32: cause, evidence, and a remedy that was tried.
 
     All arguments are those of :func:`search`; fp32 is a list that the user has already. Returns a Diagnosis, which prints.

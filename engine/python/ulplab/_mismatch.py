@@ -1,11 +1,15 @@
 """How far a sampler and a trainer differ, from the log-probabilities that both gave."""
 
+from __future__ import annotations
+
 import json
 import os
 import pathlib
 import tempfile
+from typing import Any, Mapping
 
 import numpy
+from numpy.typing import ArrayLike
 
 from . import _core
 from ._analysis import _Printed
@@ -31,11 +35,34 @@ class Mismatch(_Printed):
     causes            name, expected_rms, verdict, reason of each (docs/agreement.md says how they are computed)
     """
 
-    def __init__(self, text, fields):
+    sequences: int
+    tokens: int
+    equal: bool
+    not_finite: dict[str, dict[str, int] | None]
+    rms: float | None
+    max: float | None
+    mean: float | None
+    kl: float | None
+    outside: float | None
+    capped: float | None
+    argmax_changes: float | None
+    sequence_ratio: list[float] | None
+    first_difference: int | None
+    growth_exponent: float | None
+    top_share: float | None
+    token_effect: dict[str, float] | None
+    in_bf16: dict[str, bool] | None
+    logit_deviation: float | None
+    growth: list[dict[str, float]]
+    outliers: list[dict[str, float]]
+    model: dict[str, int]
+    causes: list[dict[str, Any]]
+
+    def __init__(self, text: str, fields: str) -> None:
         self._text = text
         self.__dict__.update(json.loads(fields))
 
-    def to_json(self):
+    def to_json(self) -> str:
         """The figures as JSON text."""
         return json.dumps({name: value for name, value in vars(self).items() if not name.startswith("_")})
 
@@ -43,7 +70,8 @@ class Mismatch(_Printed):
         return self._text.rstrip("\n")
 
 
-def mismatch(a, b, *, layers=32, width=4096, vocabulary=None):
+def mismatch(a: str | os.PathLike[str] | Mapping[str, ArrayLike], b: str | os.PathLike[str] | Mapping[str, ArrayLike], *,
+             layers: int = 32, width: int = 4096, vocabulary: int | None = None) -> Mismatch:
     """How far two engines differ on the same tokens: the one that wrote them (A) and the one that trains (B).
 
     a, b        .jsonl files ({"tokens": [...], "logprobs": [...], "argmax": [...]} per line, a sequence each), .npz files

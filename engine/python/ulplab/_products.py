@@ -6,14 +6,14 @@ import html
 import math
 import os
 import re
-from typing import Any, Mapping, NamedTuple, Union
+from typing import Any, Mapping, NamedTuple, NoReturn, Union
 
 import numpy
 from numpy.typing import ArrayLike
 
 from . import _core
 from ._core import Format
-from ._kinds import Array, array_of, is_of_python, like, real
+from ._kinds import Array, FormatLike, array_of, is_of_python, like, real
 
 __all__ = ["Unit", "Units", "units", "unit", "Order", "matmul", "dot"]
 
@@ -119,8 +119,9 @@ class Order(_Order):
 
     __slots__ = ()
 
-    def __new__(cls, split_k=1, piece_k=0, slice_k=0, tile_k=0, sum_format=None, promote=0, total_format=None,
-                reduction="ascending", **others):
+    def __new__(cls, split_k: int = 1, piece_k: int = 0, slice_k: int = 0, tile_k: int = 0,
+                sum_format: FormatLike | None = None, promote: int = 0, total_format: FormatLike | None = None,
+                reduction: str = "ascending", **others: NoReturn) -> Order:
         for name in others:
             now = _old_fields.get(name)
             raise TypeError(f"an order has no {name}; " + (f"now: {now}" if now else

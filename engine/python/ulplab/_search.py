@@ -1,11 +1,14 @@
 """What a user's own step needs to be right in low precision: trials of it, and the search among them."""
 
+from __future__ import annotations
+
 import contextlib
 import copy
 import inspect
 import math
 import random
 import sys
+from typing import Any, Callable, Sequence
 
 import numpy
 import torch
@@ -14,6 +17,7 @@ from torch.utils._pytree import tree_leaves
 from ._backends import backend_of
 from ._ops import split_names
 from ._products import units
+from ._products import UnitLike
 from ._shadow import Answer, place_of, relative_error
 
 #: Recipes in the order of what they cost: bits of products, then of what is kept.
@@ -353,8 +357,9 @@ def power_text(scale):
     return f"2^{round(math.log2(scale))}"
 
 
-def search(step, unit="h100", recipe=None, *, model=None, optimizer=None, scaler=None, bound=0.1, recipes=RECIPES,
-           trials=100, progress=True, **options):
+def search(step: Callable[..., Any], unit: UnitLike = "h100", recipe: str | None = None, *, model: Any = None,
+           optimizer: torch.optim.Optimizer | None = None, scaler: Any = None, bound: float = 0.1,
+           recipes: Sequence[str] = RECIPES, trials: int = 100, progress: bool = True, **options: Any) -> Search:
     """The shortest list of modules and operations that a step needs in fp32, the loss scales that work, and the cheapest
     recipe that suffices.
 

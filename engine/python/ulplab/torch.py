@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import os
 import warnings
-from typing import Any, Callable, Iterable, Mapping, Sequence
+from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 import torch
 
@@ -99,7 +99,7 @@ def emulate(unit: UnitLike = "h100", recipe: str | None = None, *, order: OrderL
 
 
 @contextlib.contextmanager
-def autocast(unit="h100", dtype=torch.float16, **options):
+def autocast(unit: UnitLike = "h100", dtype: torch.dtype = torch.float16, **options: Any) -> Iterator[Emulation | Native]:
     """emulate(unit, **options) with a region of torch.autocast("cuda", dtype) in it: CUDA's lists of functions.
 
     Matrix products, convolutions and attention take their operands in ``dtype``; powers, exponentials, logarithms, sums,
@@ -274,7 +274,8 @@ def compare(train: Callable[[Emulation], Iterable[float]], recipes: Sequence[str
     return Comparison(losses, reports)
 
 
-def invariance(module, shapes, *, rule=None, unit="h100", recipe="bf16", seed=0):
+def invariance(module: torch.nn.Module, shapes: Iterable[int | tuple[int, ...]], *, rule: Any = None, unit: str = "h100",
+               recipe: str = "bf16", seed: int = 0) -> Invariance:
     """Whether a row's bits depend on the rows that are computed with it, where a kernel's order is chosen by shape.
 
     module  a module with Linear layers that returns a tensor; the first extent is the batch
@@ -295,7 +296,7 @@ def invariance(module, shapes, *, rule=None, unit="h100", recipe="bf16", seed=0)
                          seed)
 
 
-def mismatch(model, tokens, *, a, b):
+def mismatch(model: torch.nn.Module, tokens: torch.Tensor, *, a: Mapping[str, Any], b: Mapping[str, Any]) -> SideMismatch:
     """How far two arithmetics of one model differ in the log-probabilities of the same tokens: a sampler (a) and a trainer
     (b), say.
 
