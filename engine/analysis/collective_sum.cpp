@@ -51,7 +51,7 @@ int order_index(const Collective& how, int ranks, std::int64_t n, std::int64_t i
 
 /// Of a ring that ends at place `last`: last + 1, last + 2, ... `push` puts what stands at a place on the stack.
 template <class Push>
-void around(SumOrder& order, int places, int last, const Push& push) {
+void around(RankOrder& order, int places, int last, const Push& push) {
     for (int step = 1; step <= places; ++step) {
         push((last + step) % places);
         if (step > 1) order.push_back(add_topmost);
@@ -62,7 +62,7 @@ void around(SumOrder& order, int places, int last, const Push& push) {
 /// of half their lowest bit; an upper child beyond the last rank is replaced by the next nearer one. `name` gives the
 /// rank at a place of the tree.
 template <class Name>
-void subtree(SumOrder& order, int ranks, int place, const Name& name) {
+void subtree(RankOrder& order, int ranks, int place, const Name& name) {
     order.push_back(name(place));
     int distance = (place == 0 ? static_cast<int>(std::bit_ceil(static_cast<unsigned>(ranks))) : place & -place) / 2;
     const auto child = [&](int at) {
@@ -74,8 +74,8 @@ void subtree(SumOrder& order, int ranks, int place, const Name& name) {
     if (distance > 0) child(place + distance);
 }
 
-SumOrder make_order(const Collective& how, int ranks, int index) {
-    SumOrder order;
+RankOrder make_order(const Collective& how, int ranks, int index) {
+    RankOrder order;
     const auto push = [&](int rank) { order.push_back(rank); };
     if (how.kind == CollectiveKind::ring) around(order, ranks, index, push);
     if (how.kind == CollectiveKind::tree && index == 0) subtree(order, ranks, 0, [](int at) { return at; });
@@ -97,7 +97,7 @@ class PieceSum {
   public:
     PieceSum(const Collective& how, std::span<const std::span<const float>> parts) : how_(how), parts_(parts) {}
 
-    void operator()(const SumOrder& order, std::int64_t first, std::int64_t count, CollectiveSum& to) {
+    void operator()(const RankOrder& order, std::int64_t first, std::int64_t count, CollectiveSum& to) {
         first_ = first;
         count_ = static_cast<std::size_t>(count);
         depth_ = 0;
@@ -209,7 +209,7 @@ CollectiveKind collective_by_name(std::string_view name) {
     throw UsageError(fmt::format("there is no sum over ranks \"{}\"; there are ring, tree, two-level", name));
 }
 
-SumOrder order_of_element(const Collective& how, int ranks, std::int64_t n, std::int64_t i) {
+RankOrder order_of_element(const Collective& how, int ranks, std::int64_t n, std::int64_t i) {
     require_collective(how, ranks);
     if (i < 0 || i >= n) throw UsageError(fmt::format("there is no element {}; give 0 to {}", i, n - 1));
     return make_order(how, ranks, order_index(how, ranks, n, i));
@@ -224,7 +224,7 @@ std::optional<int> owner_of_element(const Collective& how, int ranks, std::int64
     return index % nodes * how.node + index / nodes;
 }
 
-std::string text_of(const SumOrder& order) {
+std::string text_of(const RankOrder& order) {
     std::vector<std::string> stack;
     for (const int step : order) {
         if (step != add_topmost) {
@@ -241,7 +241,7 @@ std::string text_of(const SumOrder& order) {
     return stack.empty() ? "" : stack.back();
 }
 
-int height_of(const SumOrder& order) {
+int height_of(const RankOrder& order) {
     std::vector<int> stack;
     for (const int step : order) {
         if (step != add_topmost) {

@@ -38,14 +38,14 @@ struct Collective {
 
 /// Which ranks are added in which order, for the elements of one chunk: a rank pushes its part, `add` adds the topmost
 /// number to the one below it.
-using SumOrder = std::vector<int>;
+using RankOrder = std::vector<int>;
 inline constexpr int add_topmost = -1;
 /// The order in which element i of n is summed. Throws UsageError as collective_sum does.
-SumOrder order_of_element(const Collective& how, int ranks, std::int64_t n, std::int64_t i);
+RankOrder order_of_element(const Collective& how, int ranks, std::int64_t n, std::int64_t i);
 /// "((1 + 2) + 3) + 0"
-std::string text_of(const SumOrder& order);
+std::string text_of(const RankOrder& order);
 /// Additions on the longest way from a part to the sum.
-int height_of(const SumOrder& order);
+int height_of(const RankOrder& order);
 /// The rank that holds element i after the reduce-scatter; nothing for trees, which have none.
 std::optional<int> owner_of_element(const Collective& how, int ranks, std::int64_t n, std::int64_t i);
 
