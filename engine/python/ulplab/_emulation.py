@@ -40,6 +40,7 @@ class Emulation(Run):
             for pattern, options in self._options.items()}
         self.low = self.recipe["low"]
         self.rounding = Rounding(self.low, self.recipe["flush"], self.located)
+        self.fp32_products = named & set(_torch_products.HANDLERS) | named & set(_convolutions.HANDLERS)
         casts = self.recipe["casts"]
         self.single = named | names_of(name for name, cast in casts.items() if cast == "single")
         if self.recipe["keep_batchnorm_fp32"]:
@@ -175,7 +176,7 @@ class Emulation(Run):
             known = self._kinds[func] = self._classify(func)
         if known[0] not in ("move", "view"):
             self.remember_place()
-            if self.in_fp32() and not self.optimizers.running:
+            if (known[0] == "product" and known[1] in self.fp32_products or self.in_fp32()) and not self.optimizers.running:
                 return known[1], self._in_single(func, *known[:2], args, kwargs)
         if known[1].startswith("_foreach_") and known[0] == "unknown":
             return known[1], self._one_by_one(func, known[1], known[2], args, kwargs)

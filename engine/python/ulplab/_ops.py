@@ -69,6 +69,10 @@ GROUPS = {
     "binary_cross_entropy": {"binary_cross_entropy"},
     "ctc": {"_ctc_loss", "_ctc_loss_backward"},
     "norm": {"norm", "linalg_vector_norm"},
+    "linear": {"mm", "addmm"},
+    "matmul": {"mm", "addmm", "bmm", "baddbmm", "mv", "addmv", "dot"},
+    **{name: {name} for name in ("mm", "addmm", "bmm", "baddbmm", "convolution")},
+    **{f"conv{d}d": {"convolution"} for d in (1, 2, 3)},
 }
 
 #: Sums whose order may follow the number of PyTorch's threads: run on one.

@@ -224,6 +224,13 @@ def test_a_forward_overflow_is_named_with_line_numbers_and_a_remedy_that_works()
     with emulated(fp32=["down"]) as run:
         y = model(x)
     assert first(run) is None and torch.isfinite(y).all()
+    for names in (["linear"], "matmul", ["mm"]):
+        with emulated(fp32=names) as run:
+            model(x)
+        assert first(run) is None, names
+        with ulplab.torch.emulate("h100", "mixed_fp16", fp32=names) as run:
+            copy.deepcopy(model).float()(x.float())
+        assert first(run) is None, names
     with emulated() as run:
         copy.deepcopy(model).bfloat16()(x.bfloat16())
     assert first(run) is None
