@@ -340,7 +340,7 @@ std::string inspect_files(InspectionRequest request) {
     return json_of(inspect_tensors(request)).dump(-1, ' ', false, Handler::replace);
 }
 
-using Numbers = py::array_t<float, py::array::c_style>;
+using FloatArray = py::array_t<float, py::array::c_style>;
 
 template <class Number>
 py::array_t<Number> array_of(const std::vector<Number>& numbers, const std::vector<py::ssize_t>& shape) {
@@ -354,9 +354,9 @@ Collective collective_of(const std::string& kind, const py::object& format, int 
 }
 
 /// The sum, the exact sum, the sum of magnitudes and the bound; the height and the numbers that are not finite.
-py::tuple reduce(const std::vector<Numbers>& arrays, const Collective& how) {
+py::tuple reduce(const std::vector<FloatArray>& arrays, const Collective& how) {
     std::vector<std::span<const float>> parts;
-    for (const Numbers& each : arrays) parts.emplace_back(each.data(), static_cast<std::size_t>(each.size()));
+    for (const FloatArray& each : arrays) parts.emplace_back(each.data(), static_cast<std::size_t>(each.size()));
     SignalWatch signals;
     CollectiveSum found;
     {
@@ -429,7 +429,7 @@ py::tuple attend(const std::string& unit, const py::object& policy, const py::ar
 
 /// dQ, dK and dV; those of shared keys are added in ascending order of their heads, in fp32.
 py::tuple attend_backward(const std::string& unit, const py::object& policy, const py::array& q, const py::array& k,
-                          const py::array& v, const py::dict& how, const Numbers& out, const Numbers& logarithms,
+                          const py::array& v, const py::dict& how, const FloatArray& out, const FloatArray& logarithms,
                           const py::array& d_out) {
     const Heads heads = heads_of(unit, policy, q, k, v, how);
     const Matrices d_o = load_matrices(d_out, heads.common.format, rounding_if(how["round"].cast<bool>()), "d_out");
@@ -505,7 +505,7 @@ void add_analysis(py::module_& module) {
     module.def("explain_dot", &explain_one);
     module.def("explain_product", &explain_whole);
     module.def("reduce",
-               [](const std::vector<Numbers>& parts, const std::string& kind, const py::object& format, int node,
+               [](const std::vector<FloatArray>& parts, const std::string& kind, const py::object& format, int node,
                   std::int64_t chunk) { return reduce(parts, collective_of(kind, format, node, chunk)); });
     module.def("reduce_order", [](const std::string& kind, int node, std::int64_t chunk, int ranks, std::int64_t n,
                                   std::int64_t i) {

@@ -257,6 +257,10 @@ class Native(Run):
         widen = lambda x: _widened(x, common if ranked else None)  # noqa: E731
         wide_args, wide_kwargs = widen(tuple(args)), {key: widen(x) for key, x in kwargs.items()}
         result = self._run(plan, func, wide_args, wide_kwargs)
+        if plan.name == "native_batch_norm":  # whose schema does not say that it writes the running statistics
+            for before, after in zip(args[3:5], wide_args[3:5]):
+                if isinstance(before, torch.Tensor) and before is not after:
+                    before.copy_(self._narrow(after, before.dtype, args[:1], where))
         if plan.written:
             return self._write_back(plan, args, kwargs, wide_args, wide_kwargs, result, where)
         first = next((x.dtype for x in tensors if x.is_floating_point()), torch.float32)

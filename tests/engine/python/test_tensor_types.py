@@ -475,3 +475,16 @@ def test_the_logarithm_of_0_in_a_table_is_no_failure():
     with emulated() as run:
         torch.log(torch.zeros(2).half())
     assert first(run)["operation"] == "log"
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_running_statistics_of_batch_norm_move_in_the_tensors_type(dtype):
+    norm = torch.nn.BatchNorm1d(4).to(dtype)
+    x = (torch.randn(64, 4, generator=torch.Generator().manual_seed(1)) * 100).to(dtype)
+    with ulplab.torch.emulate("h100") as run:
+        norm(x)
+    wide = x.double()
+    for found, wanted in ((norm.running_mean, 0.1 * wide.mean(0)), (norm.running_var, 0.9 + 0.1 * wide.var(0))):
+        assert found.dtype is dtype
+        assert torch.allclose(found.double(), wanted, rtol=2 * torch.finfo(dtype).eps)
+    assert run.report().first_not_finite is None

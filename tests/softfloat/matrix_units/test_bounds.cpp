@@ -251,7 +251,7 @@ TEST_CASE("partial sums in narrow formats stay in their bounds, and come near th
              {ProductOrder{}, ProductOrder{.sum_format = bf16}, ProductOrder{.sum_format = fp16},
               ProductOrder{.sum_format = bf16, .total_format = fp32}, ProductOrder{.total_format = bf16},
               ProductOrder{.sum_format = tf32, .total_format = fp16}, ProductOrder{.sum_format = formats::e4m3},
-              ProductOrder{.promote_every = 16, .sum_format = fp16}}) {
+              ProductOrder{.sum_format = fp16, .promote_every = 16}}) {
             for (const SumOrder reduction : {SumOrder::ascending, SumOrder::descending, SumOrder::pairwise}) {
                 order.reduction = reduction;
                 order.split_k = 5;
