@@ -201,7 +201,7 @@ Experiment experiment() {
              real_setting("learning_rate", "of Adam", 1e-2, 2e-3, 0, 10), mixed_control(),
              path_setting("text", "a text file in UTF-8, instead of the generated text")},
             run,
-            {{{}, {"control=pure_fp16"}, {"lstm_1", "mlstm_1", "mlstm_train_1"}},
+            {{{}, {"control=pure_fp16"}, {"lstm_1", "mlstm_1", "mlstm_train_1", "weights_below_one"}},
              {{"seeds=3", "steps=40", "characters=6000"},
               {"control=scale_2^-8"},
               {"lstm_1", "mlstm_train_1"},

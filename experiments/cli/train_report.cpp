@@ -52,7 +52,7 @@ constexpr std::string_view histogram_prefix = "histogram/";
 /// Zeros, the exponents from the lowest, infinities, NaNs.
 constexpr std::size_t all_counts = ExponentHistogram::highest - ExponentHistogram::lowest + 4;
 
-/// A file of a run that goes on does not begin with the run.
+/// A file of a run that is resumed does not begin with the run.
 [[noreturn]] void refuse_to_continue(const std::string& file, std::int64_t steps, const char* option) {
     throw DataError(
         fmt::format("{}: does not hold the first {} steps of this run, which a checkpoint continues; leave {} out, or "

@@ -74,7 +74,7 @@ std::string shown(std::string text, std::size_t most) {
 
 void keep_standard_streams() {
     for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream) {
-        if (fcntl(stream, F_GETFD) < 0) (void)open("/dev/null", O_RDONLY);
+        if (fcntl(stream, F_GETFD) < 0) (void)open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
     }
     const auto write_or_lose = [](void*, const char* text, std::size_t size) {
         [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text, size);

@@ -343,9 +343,9 @@ TEST_CASE("each product names its evidence, and a policy set that it is not of")
 }
 
 TEST_CASE("models names the policy set, and evidence aspect by aspect") {
-    check_ends({"models", "--unit", "A100"}, 0, "B      Rppppp");
+    check_ends({"models", "--unit", "A100"}, 0, "H      RPPppp");
     check_ends({"models", "--unit", "H100"}, 0, "H      LLLLLL");
-    check_ends({"models", "--unit", "A100", "--json"}, 0, "\"policies\": \"B\"");
+    check_ends({"models", "--unit", "A100", "--json"}, 0, "\"policies\": \"H\"");
     check_ends({"dev", "page", "models"}, 0, "ordinary values: recorded (published recordings of A100");
 }
 
@@ -619,7 +619,7 @@ TEST_CASE("discover and verify ask black boxes") {
     const std::string found = (folder / "found.json").string();
     const std::string box = std::string("program:") + ULPLAB_BOX_PROGRAM + " ";
     check_ends({"discover", "--unit", box + "plain", "-k", "8", "--blocks", "3000", "--out", found}, 0,
-               "this description: none differs");
+               "sm_75:mma.fp16.fp32: none differs");
     check_ends({"discover", "--unit", box + "plain", "-k", "8", "--against", found, "--blocks", "3000"}, 0,
                "none differs");
     check_ends({"discover", "--unit", box + "unstable", "-k", "8", "--blocks", "3000"}, 4, "not deterministic");

@@ -188,7 +188,7 @@ TEST_CASE("devices are named cuda or software:sm_NN") {
     }
     CHECK_THROWS_WITH_AS(open_device("software:sm_123"),
                          "no model of sm_123 to stand in for that GPU; there are sm_70, sm_75, sm_80, sm_86, sm_89, "
-                         "sm_90, sm_100, sm_120",
+                         "sm_90, sm_100, sm_120, sm_103, sm_121",
                          ulp::UsageError);
 }
 

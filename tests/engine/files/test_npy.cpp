@@ -142,8 +142,7 @@ TEST_CASE("numbers are read from every type, exactly") {
                          doctest::Contains("element 0 is an integer beyond 2^53"), ulp::DataError);
     CHECK_THROWS_WITH_AS(read("<u8", std::string(8, '\xFF'), 1), doctest::Contains("beyond 2^53"), ulp::DataError);
     file.write(npy("{'descr': '|u1', 'fortran_order': True, 'shape': (2, 1), }", "ab"));
-    CHECK_THROWS_WITH_AS(ulp::npy::read_numbers(file.path()), doctest::Contains("numpy.ascontiguousarray"),
-                         ulp::DataError);
+    CHECK(ulp::npy::read_numbers(file.path()).values == std::vector<double>{97, 98});
     CHECK(ulp::npy::Numbers{{2}, {3, -1}}.integers() == std::vector<int>{3, -1});
     CHECK_THROWS_AS((void)(ulp::npy::Numbers{{1}, {0.5}}.integers()), ulp::DataError);
 }
