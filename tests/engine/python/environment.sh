@@ -2,16 +2,18 @@
 # The environment of Python's tests, which check.sh sources. Expects the root of the project as the current folder.
 
 # python_environment yes|no TORCH: makes the virtual environment build/release/venv of Debian's interpreter with PyPI's packages
-# of tests/engine/python/requirements.txt, and where TORCH is yes those of requirements_torch.txt. It is made once; what is
-# missing, or was interrupted, is completed, and complete.txt then names the lists that it holds. Where it cannot be made,
-# $without_environment says why, and Debian's packages are used.
+# of tests/engine/python/requirements.txt, and where TORCH is yes those of requirements_torch.txt and requirements_model.txt.
+# It is made once; what is missing, or was interrupted, is completed, and complete.txt then names the lists that it holds.
+# Where it cannot be made, $without_environment says why, and Debian's packages are used.
 debian_python=/usr/bin/python3
 environment=build/release/venv
 without_environment=""
 python_environment() {
     local install=$1 torch=$2 lists=tests/engine/python/requirements
     environment_holds "$install" "$lists.txt" || return 0
-    [ "$torch" = no ] || environment_holds "$install" "${lists}_torch.txt" || return 0
+    [ "$torch" = yes ] || return 0
+    environment_holds "$install" "${lists}_torch.txt" || return 0
+    environment_holds "$install" "${lists}_model.txt" || return 0
 }
 
 # environment_holds yes|no LIST: whether the environment has the list's packages, installed now where they are missing.
@@ -45,7 +47,7 @@ environment_holds() {
 }
 
 # install_list LIST: by pip. PyTorch comes first and alone, from the index of its builds for processors where that can be
-# reached: PyPI's build for x86 brings CUDA along.
+# reached: PyPI's build for x86 brings CUDA along. A list with hashes names each package, and is installed without others.
 install_list() {
     local pip=("$environment/bin/python" -m pip --disable-pip-version-check -qq) torch
     torch=$(grep '^torch==' "$1" || true)
@@ -53,7 +55,8 @@ install_list() {
         "${pip[@]}" --retries 0 --timeout 15 install --index-url https://download.pytorch.org/whl/cpu "$torch" 2>/dev/null ||
             "${pip[@]}" install "$torch" || return 1
     fi
-    "${pip[@]}" install -r "$1"
+    # shellcheck disable=SC2046  # nothing, or one word
+    "${pip[@]}" install $(grep -q -e --hash= "$1" && echo --no-deps) -r "$1"
 }
 
 # imports_list LIST: whether the environment's interpreter finds each package whole enough to import it.
