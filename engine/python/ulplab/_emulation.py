@@ -176,7 +176,7 @@ class Emulation(Run):
             known = self._kinds[func] = self._classify(func)
         if known[0] not in ("move", "view"):
             self.remember_place()
-            if (known[0] == "product" and known[1] in self.fp32_products or self.in_fp32()) and not self.optimizers.running:
+            if (known[0] == "product" and known[1] in self.fp32_products or self.in_fp32()) and not self.stepping:
                 return known[1], self._in_single(func, *known[:2], args, kwargs)
         if known[1].startswith("_foreach_") and known[0] == "unknown":
             return known[1], self._one_by_one(func, known[1], known[2], args, kwargs)
@@ -220,8 +220,7 @@ class Emulation(Run):
     def _compute(self, func, kind, name, in_place, args, kwargs):
         if kind in ("move", "view"):
             return self._move(func, kind, in_place, args, kwargs)
-        # The closure that step() was given runs with gradients, the optimizer's own operations without.
-        if self.optimizers.running and not self.passes.backward and not torch.is_grad_enabled():
+        if self.stepping:
             return self._optimizer(func, name, in_place, args, kwargs)
         if kind == "product":
             if not any(isinstance(x, torch.Tensor) and x.is_floating_point() for x in args):

@@ -172,6 +172,11 @@ class Run(TorchDispatchMode):
             return place is not None and place.fp32
         return self._fp32.get(self.module(), False)
 
+    @property
+    def stepping(self):
+        """Whether what runs is an optimizer's own: the closure that its step was given is the model's."""
+        return bool(self.optimizers.running) and not (self.passes.backward or self._stack or torch.is_grad_enabled())
+
     def option(self, module):
         """The pattern of modules={...} that a module has, or None."""
         if not self._options:
@@ -202,7 +207,7 @@ class Run(TorchDispatchMode):
         return self._places.get(_private.running_node())
 
     def where(self, name, module):
-        which = "backward" if self.passes.backward else "optimizer" if self.optimizers.running else "forward"
+        which = "backward" if self.passes.backward else "optimizer" if self.stepping else "forward"
         return {"module": module, "pass": which, "step": self.step_number(), "operation": name}
 
     def located(self, where):

@@ -488,3 +488,38 @@ def test_running_statistics_of_batch_norm_move_in_the_tensors_type(dtype):
         assert found.dtype is dtype
         assert torch.allclose(found.double(), wanted, rtol=2 * torch.finfo(dtype).eps)
     assert run.report().first_not_finite is None
+
+
+@pytest.mark.parametrize("recipe", ["mixed_fp16", "fp16"])
+def test_a_step_with_a_closure_trains_as_one_without(recipe):
+    class Norm(nn.Module):
+        def forward(self, x):
+            wide = x.to(torch.float32)
+            return (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-6)).to(x.dtype)
+
+    def trained(closed):
+        torch.manual_seed(0)
+        model, x = nn.Sequential(nn.Linear(4, 8), Norm(), nn.Linear(8, 2)), torch.randn(5, 4)
+        with torch.no_grad():
+            model[0].weight.mul_(0.01)
+            model[0].bias.zero_()  # the norm's way back has cubes of reciprocals of 0.003
+        optimizer, seen = torch.optim.SGD(model.parameters(), lr=0.001), []
+
+        def closure():
+            optimizer.zero_grad()
+            loss = (model(x) - 1).pow(2).mean()
+            loss.backward()
+            seen.append(run.where("", "")["pass"])
+            return loss
+
+        with ulplab.torch.emulate("h100", recipe) as run:
+            for _ in range(3):
+                if closed:
+                    optimizer.step(closure)
+                else:
+                    closure()
+                    optimizer.step()
+        assert first(run) is None and seen == ["forward"] * 3
+        return [p.detach().numpy() for p in model.parameters()]
+
+    assert all(same_bits(a, b) for a, b in zip(trained(True), trained(False)))
