@@ -91,7 +91,13 @@ class Run(TorchDispatchMode):
 
     # ---- entering and leaving ----
 
+    def is_innermost(self):
+        """Whether this emulation computes: of blocks inside each other the innermost does, alone."""
+        return active[-1] is self
+
     def __enter__(self):
+        if self in active:
+            raise RuntimeError("this emulation is entered already: make one for the block inside, with emulate(...)")
         _private.hide_from_compiler(Run)
         self.optimizers.running = 0  # a step that ended with an error told nobody
         hooks = torch.nn.modules.module
@@ -244,7 +250,7 @@ class Run(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        if self._paused or types:  # tensors of other classes (FakeTensor) compute by themselves
+        if self._paused or types or not self.is_innermost():  # tensors of other classes (FakeTensor) compute by themselves
             return func(*args, **kwargs)
         for x in args:
             if isinstance(x, torch.Tensor) and (not x.is_cpu or x.layout is not torch.strided):
