@@ -6,6 +6,7 @@ watched from the import on: it is answered as ever, and who asked is remembered,
 """
 
 import contextlib
+import gc
 import importlib
 import sys
 import weakref
@@ -38,6 +39,7 @@ def check_version(version):
 
 
 _switched_off = weakref.WeakKeyDictionary()  # regions and scalers that asked for a card: the arguments of scalers
+_older = weakref.WeakSet()  # scalers that are switched off and were made before the import
 _OPTIONS = ("init_scale", "growth_factor", "backoff_factor", "growth_interval")
 
 
@@ -54,8 +56,16 @@ def watch_amp():
             _switched_off[asking["self"]] = {name: asking[name] for name in _OPTIONS if name in asking}
         return missing
 
+    for each in gc.get_objects():
+        if issubclass(type(each), torch.amp.GradScaler) and not each._enabled:
+            _older.add(each)
     watched.watched = True
     common.amp_definitely_not_available = watched
+
+
+def older_scalers():
+    """How many scalers there are that are switched off, nobody knows by whom."""
+    return sum(not each._enabled for each in _older)
 
 
 @contextlib.contextmanager

@@ -99,6 +99,8 @@ class Run(TorchDispatchMode):
         if self in active:
             raise RuntimeError("this emulation is entered already: make one for the block inside, with emulate(...)")
         _private.hide_from_compiler(Run)
+        if count := _private.older_scalers():
+            self.not_emulated["torch.amp.GradScaler that is switched off: make it after import ulplab.torch"] = count
         self.optimizers.running = 0  # a step that ended with an error told nobody
         hooks = torch.nn.modules.module
         with contextlib.ExitStack() as stack:

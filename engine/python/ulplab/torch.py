@@ -81,9 +81,9 @@ def emulate(unit: UnitLike = "h100", recipe: str | None = None, *, order: OrderL
 
     Emulated: mm, addmm, bmm, baddbmm, matrix-vector products, convolutions (one to three dimensions, transposed ones too)
     and attention, forward and backward; point-wise operations, sums and norms; optimizers, over lists of tensors and fused
-    ones, too. torch.autocast("cuda") and torch.amp.GradScaler("cuda") act inside as on a card, also those made before the block (after
-    ``import ulplab.torch``). fp64, integers, complex
-    and sparse tensors are PyTorch's own, and are listed.
+    ones, too. torch.autocast("cuda") and torch.amp.GradScaler("cuda") act inside as on a card, also those that were made
+    before the block, after ``import ulplab.torch``; a scaler that is older and switched off is listed. fp64, integers,
+    complex and sparse tensors are PyTorch's own, and are listed. Of blocks inside each other the innermost computes.
 
     ``run.report()`` has products, over- and underflows by module, the first value that is not finite with the user's
     line and a remedy, and lost updates. The bits do not depend on the number of threads.
