@@ -37,9 +37,9 @@ def paused():
 
 
 def floats(result):
-    """The tensors of numbers among one result or several."""
+    """The tensors of numbers among one result or several, but sparse ones, which are PyTorch's own."""
     return [each for each in (result if isinstance(result, (tuple, list)) else (result,))
-            if isinstance(each, torch.Tensor) and each.is_floating_point()]
+            if isinstance(each, torch.Tensor) and each.is_floating_point() and each.layout is torch.strided]
 
 
 def user_line():
@@ -101,6 +101,7 @@ class Run(TorchDispatchMode):
         _private.hide_from_compiler(Run)
         if count := _private.older_scalers():
             self.not_emulated["torch.amp.GradScaler that is switched off: make it after import ulplab.torch"] = count
+        self.optimizers.acts = self.is_innermost
         self.optimizers.running = 0  # a step that ended with an error told nobody
         hooks = torch.nn.modules.module
         with contextlib.ExitStack() as stack:

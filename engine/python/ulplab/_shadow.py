@@ -187,7 +187,7 @@ class Shadow(TorchDispatchMode):
         writes = [i for i, each in enumerate(schema.arguments) if each.alias_info is not None and each.alias_info.is_write]
         writes = [3, 4] if name == "native_batch_norm" else writes  # running statistics
         views = any(r.alias_info is not None and not r.alias_info.is_write for r in schema.returns)
-        if self._idle or views or name in UNFILLED or not schema.name.startswith("aten::"):
+        if self._idle or not self.run.is_innermost() or views or name in UNFILLED or not schema.name.startswith("aten::"):
             return func(*args, **kwargs)
         operands = []
 

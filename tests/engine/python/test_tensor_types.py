@@ -621,8 +621,25 @@ def test_of_blocks_inside_each_other_the_innermost_computes(outer):
         model(x) if outer else None
     assert found.dtype is torch.float16 and same_bits(found.detach().numpy(), wanted.detach().numpy())
     assert inside.report().products == alone.report().products
+    with ulplab.torch.emulate("h100", "fp16", against="fp32") as around:  # would keep weights in fp16
+        with ulplab.torch.emulate("h100", "mixed_fp16", against="fp32") as inside:
+            optimizer = torch.optim.Adam(model.parameters())
+            model(x).sum().backward()
+            optimizer.step()
+    assert not torch.equal(model[0].weight, model[0].weight.half().float()) and (
+        around.report().against.operations == [] != inside.report().against.operations)
     with emulated() as run, pytest.raises(RuntimeError, match="entered already"):
         run.__enter__()
+
+
+@pytest.mark.parametrize("recipe", [None, "mixed_fp16"])
+def test_sparse_gradients_are_pytorchs_own(recipe):
+    table, bag = nn.Embedding(5, 4, sparse=True), nn.EmbeddingBag(5, 4, sparse=True, mode="sum")
+    with ulplab.torch.emulate("h100", recipe) as run:
+        (table(torch.tensor([[1, 2]])).sum(1) + bag(torch.tensor([[1, 2]]))).sum().backward()
+        torch.optim.SGD([*table.parameters(), *bag.parameters()], lr=0.1).step()
+    assert table.weight.grad.is_sparse and bag.weight.grad.is_sparse
+    assert all(name.endswith("sparse_coo") for name in run.report().not_emulated)
 
 
 def test_loaders_of_data_hand_on_their_numbers():
