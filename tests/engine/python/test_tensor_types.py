@@ -600,7 +600,7 @@ def test_layers_of_many_kinds_run_in_half():
         torch.optim.SparseAdam(table.parameters()).step()
         assert torch.equal(copy.deepcopy(table).weight, table.weight)
     assert any("sparse" in name for name in run.report().not_emulated)
-    with emulated(), pytest.raises(NotImplementedError, match=r"does not transform float16 tensors \(fft_rfft\): give it x.float"):
+    with emulated(), pytest.raises(NotImplementedError, match=r"does not transform float16 tensors \(fft_rfft\): give it"):
         torch.fft.rfft(x)
     with emulated(strict=False) as run:
         torch.fft.rfft(x.float())
