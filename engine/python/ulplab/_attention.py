@@ -77,7 +77,7 @@ def _product(a, b):
 
 def fused_attention(query, key, value, mask, dropout, is_causal, scale, enable_gqa):
     """softmax(query key^T scale + mask) value: scores, softmax and sums in fp32, probabilities rounded to the operands'
-    type before the second product, and the result once."""
+    type before the second product, and the result once. Rows that the masks hide are 0, as fused kernels have them."""
     if enable_gqa:
         key, value = (x.repeat_interleave(query.shape[-3] // x.shape[-3], -3) for x in (key, value))
     batch, (rows, width), columns = torch.broadcast_shapes(query.shape[:-2], key.shape[:-2]), query.shape[-2:], key.shape[-2]
@@ -87,7 +87,10 @@ def fused_attention(query, key, value, mask, dropout, is_causal, scale, enable_g
         scores = scores.masked_fill(torch.ones(rows, columns, dtype=torch.bool).tril().logical_not(), -math.inf)
     if mask is not None:
         scores = scores.masked_fill(mask.logical_not(), -math.inf) if mask.dtype is torch.bool else scores + mask.float()
-    weights = torch.softmax(scores, -1)
+    if (hidden := (scores == -math.inf).all(-1, keepdim=True)).any():
+        weights = torch.softmax(scores.masked_fill(hidden, 0), -1).masked_fill(hidden, 0)
+    else:
+        weights = torch.softmax(scores, -1)
     if dropout:
         weights = torch.dropout(weights, dropout, True)
     weights = weights.to(query.dtype).reshape(-1, rows, columns)

@@ -70,11 +70,12 @@ def _refused(aten, x, args, kwargs):
 
 
 def _safe_softmax(run, x, dim, dtype=None):
-    """Rows without any finite score are 0."""
+    """Rows without any finite score are 0, and so are their gradients: those of a row with one finite score."""
+    hidden = (x == -math.inf).all(-1, keepdim=True)
+    if hidden.any():
+        x = x.masked_fill(hidden & (torch.arange(x.shape[-1]) == 0), 0)
     y = NotImplemented if dtype not in (None, x.dtype) else _of_source("_softmax")(run, x, dim)
-    if y is not NotImplemented and (hidden := (x == -math.inf).all(-1, keepdim=True)).any():
-        y.masked_fill_(hidden, 0)
-    return y
+    return y.masked_fill_(hidden, 0) if y is not NotImplemented and hidden.any() else y
 
 
 def _from_result(aten):

@@ -18,7 +18,7 @@ class Functions(TorchFunctionMode):
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        if self._run._paused:
+        if self._run._paused or not self._run.is_innermost():
             return func(*args, **kwargs)
         if torch.is_autocast_enabled("cuda"):
             args, kwargs = _autocast.cast(getattr(func, "__name__", ""), args, kwargs)
@@ -34,6 +34,22 @@ def _linear(run, func, x, weight, bias=None):
         return func(x, weight, bias)
     rows = x.reshape(-1, x.shape[-1])
     return func(rows, weight, bias).reshape(*x.shape[:-1], weight.shape[0])
+
+
+def _bilinear(run, func, a, b, weight, bias=None):
+    """By the products that PyTorch's kernel makes of it, two for each output."""
+    x, y = a.reshape(-1, a.shape[-1]), b.reshape(-1, b.shape[-1], 1)
+    d = torch.cat([torch.bmm(torch.mm(x, w).unsqueeze(1), y).reshape(-1, 1) for w in weight], 1)
+    d = d.reshape(*a.shape[:-1], len(weight))
+    return d if bias is None else d + bias
+
+
+def _fourier(run, func, x, *args, **kwargs):
+    """PyTorch on the CPU has no transforms of float16, and says no more than that."""
+    if x.dtype is torch.float16:
+        raise NotImplementedError(f"emulate does not transform float16 tensors ({func.__name__}): give it x.float(), and "
+                                  "emulate strict=False; PyTorch then computes it in fp32, and it is listed in the report")
+    return func(x, *args, **kwargs)
 
 
 def _backward(run, func, *args, **kwargs):
@@ -53,5 +69,6 @@ def _sdpa(run, func, query, key, value, attn_mask=None, dropout_p=0.0, is_causal
 
 
 HANDLERS = {**_carried_types.HANDLERS, functional.scaled_dot_product_attention: _sdpa, functional.rms_norm: rms_norm,
-            functional.linear: _linear, functional.multi_head_attention_forward: _attention,
+            functional.linear: _linear, functional.bilinear: _bilinear, functional.multi_head_attention_forward: _attention,
+            **{getattr(torch.fft, name): _fourier for name in dir(torch.fft) if name.endswith(("fft", "fft2", "fftn"))},
             **{func: _backward for func in (torch.Tensor.backward, torch.autograd.backward, torch.autograd.grad)}}

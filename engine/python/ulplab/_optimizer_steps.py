@@ -23,6 +23,7 @@ class Steps:
     """Knows when an optimizer runs, and which updates were lost: weights with a gradient that a step has not moved."""
 
     def __init__(self):
+        self.acts = lambda: True  # whether the emulation is the one that computes
         self.running = 0
         self.steps = 0
         self.lost = {}  # by parameter's name: elements that did not move, elements, in how many steps
@@ -39,12 +40,16 @@ class Steps:
                                                              (register_optimizer_step_post_hook, self._end))]
 
     def _begin(self, optimizer, args, kwargs):
+        if not self.acts():
+            return
         with torch.no_grad():
             self._keep_weights(optimizer)
         self._before_step(optimizer)
         self.running += 1
 
     def _end(self, optimizer, args, kwargs):
+        if not self.acts():
+            return
         self.running -= 1
         self._after_step(optimizer)
         self.steps += 1

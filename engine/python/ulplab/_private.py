@@ -1,11 +1,15 @@
 """The only names of PyTorch's that are no documented interface and that emulation uses; a test fails when one is gone.
 
-``torch.amp`` asks the first two whether there is a card, before it opens a region or scales a loss.
+``torch.amp`` asks the first two whether there is a card, when a region or a scaler is made: one that is made before an
+emulation's block is switched off for good, and nothing tells it from one that its maker switched off. So the question is
+watched from the import on: it is answered as ever, and who asked is remembered, to act inside of blocks.
 """
 
 import contextlib
+import gc
 import importlib
 import sys
+import weakref
 
 import torch
 
@@ -13,6 +17,8 @@ import torch
 NAMES = {
     ("torch.cuda.amp.common", "amp_definitely_not_available"): "torch.autocast('cuda') and GradScaler act without a card",
     ("torch.cuda", "is_bf16_supported"): "torch.autocast('cuda', torch.bfloat16) acts without a card",
+    ("torch.amp.grad_scaler", "GradScaler"): "_enabled, _device and _scale: one made before the block acts inside",
+    ("torch.amp.autocast_mode", "autocast"): "_enabled: a region made before the block acts inside",
     ("torch.utils._python_dispatch", "TorchDispatchMode"): "sees every operation below autograd",
     ("torch.utils._pytree", "tree_map"): "the tensors among arguments and results; tree_leaves, too",
     ("torch.multiprocessing.reductions", "StorageWeakRef"): "whether a storage is in use; the fp32 run beside keeps none",
@@ -32,6 +38,51 @@ def check_version(version):
                           f"{NEWEST[0]}.{NEWEST[1]}), and this is {version}: pip install --upgrade torch")
 
 
+_switched_off = weakref.WeakKeyDictionary()  # regions and scalers that asked for a card: the arguments of scalers
+_older = weakref.WeakSet()  # scalers that are switched off and were made before the import
+_OPTIONS = ("init_scale", "growth_factor", "backoff_factor", "growth_interval")
+
+
+def watch_amp():
+    """Remembers the regions and scalers that are switched off for want of a card."""
+    common = torch.cuda.amp.common
+    answer = common.amp_definitely_not_available
+    if getattr(answer, "watched", False):
+        return
+
+    def watched():
+        missing, asking = answer(), sys._getframe(1).f_locals
+        if missing and isinstance(asking.get("self"), (torch.amp.GradScaler, torch.autocast)):
+            _switched_off[asking["self"]] = {name: asking[name] for name in _OPTIONS if name in asking}
+        return missing
+
+    for each in gc.get_objects():
+        if issubclass(type(each), torch.amp.GradScaler) and not each._enabled:
+            _older.add(each)
+    watched.watched = True
+    common.amp_definitely_not_available = watched
+
+
+def older_scalers():
+    """How many scalers there are that are switched off, nobody knows by whom."""
+    return sum(not each._enabled for each in _older)
+
+
+@contextlib.contextmanager
+def _switched_on():
+    """Regions and scalers that were made before act inside. A scaler that was used goes on: gradients are scaled."""
+    changed = [each for each in list(_switched_off) if not each._enabled]
+    for each in changed:
+        if isinstance(each, torch.amp.GradScaler) and not hasattr(each, "_scale"):
+            torch.amp.GradScaler.__init__(each, each._device, **_switched_off[each])
+        each._enabled = True
+    try:
+        yield
+    finally:
+        for each in changed:
+            each._enabled = getattr(each, "_scale", None) is not None
+
+
 @contextlib.contextmanager
 def as_on_a_card():
     """torch.amp's regions and scalers for CUDA act inside, though there is no CUDA."""
@@ -43,7 +94,8 @@ def as_on_a_card():
                 owner = importlib.import_module(module)
                 undo.append((owner, name, getattr(owner, name)))
                 setattr(owner, name, answers[name])
-        yield
+        with _switched_on():
+            yield
     finally:
         for owner, name, old in reversed(undo):
             setattr(owner, name, old)

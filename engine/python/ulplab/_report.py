@@ -9,12 +9,12 @@ import torch
 class Counts:
     """Of one module: products and multiplications by pass, what rounding made of results, and their largest magnitude."""
 
-    __slots__ = ("products", "multiplications", "overflows", "underflows", "rounded", "largest", "absorbed")
+    __slots__ = ("products", "multiplications", "overflows", "underflows", "rounded", "largest", "absorbed", "saturated")
 
     def __init__(self):
         self.products = {}
         self.multiplications = 0
-        self.overflows = self.underflows = self.rounded = self.absorbed = 0
+        self.overflows = self.underflows = self.rounded = self.absorbed = self.saturated = 0
         self.largest = 0.0
 
     def as_dict(self):
@@ -116,7 +116,9 @@ TINY = {"fp16": 2.0**-24, "bf16": 2.0**-133, "fp32": 2.0**-149}
 class Report:
     """modules          a dictionary for each module's path: products by pass, multiplications, overflows, underflows
                         (nonzero results that became zero), rounded (results), largest (magnitude among its results,
-                        until one is not finite), absorbed (elements that an update in place left as they were)
+                        until one is not finite), absorbed (elements that an update in place left as they were), saturated
+                        (numbers of products' operands that scales leave no room for: te_delayed, msamp_*, mxfp8; those
+                        of fp8 are not counted, and other recipes' scales leave room for all)
     products            their number by module; int(report.products) is the total
     first_not_finite    None, or a dictionary: module, pass, step, operation, element, value, line (of the user's code),
                         operands (shape, type, largest and smallest magnitude), exact (before rounding), before (the
@@ -174,6 +176,8 @@ class Report:
         for name, each in self.modules.items():
             if each["absorbed"]:
                 lines.append(f"absorbed: {each['absorbed']} updates in place changed nothing, module {name or '(none)'}")
+            if each["saturated"]:
+                lines.append(f"saturated: {each['saturated']} numbers of products' operands, module {name or '(none)'}")
         for name, each in self.lost_updates.items():
             lines.append(f"lost updates: {name}: {each['unmoved']} weights with a gradient did not move, in {each['steps']} "
                          f"steps of {each['elements']} weights")

@@ -37,9 +37,9 @@ def paused():
 
 
 def floats(result):
-    """The tensors of numbers among one result or several."""
+    """The tensors of numbers among one result or several, but sparse ones, which are PyTorch's own."""
     return [each for each in (result if isinstance(result, (tuple, list)) else (result,))
-            if isinstance(each, torch.Tensor) and each.is_floating_point()]
+            if isinstance(each, torch.Tensor) and each.is_floating_point() and each.layout is torch.strided]
 
 
 def user_line():
@@ -91,8 +91,17 @@ class Run(TorchDispatchMode):
 
     # ---- entering and leaving ----
 
+    def is_innermost(self):
+        """Whether this emulation computes: of blocks inside each other the innermost does, alone."""
+        return active[-1] is self
+
     def __enter__(self):
+        if self in active:
+            raise RuntimeError("this emulation is entered already: make one for the block inside, with emulate(...)")
         _private.hide_from_compiler(Run)
+        if count := _private.older_scalers():
+            self.not_emulated["torch.amp.GradScaler that is switched off: make it after import ulplab.torch"] = count
+        self.optimizers.acts = self.is_innermost
         self.optimizers.running = 0  # a step that ended with an error told nobody
         hooks = torch.nn.modules.module
         with contextlib.ExitStack() as stack:
@@ -172,6 +181,11 @@ class Run(TorchDispatchMode):
             return place is not None and place.fp32
         return self._fp32.get(self.module(), False)
 
+    @property
+    def stepping(self):
+        """Whether what runs is an optimizer's own: the closure that its step was given is the model's."""
+        return bool(self.optimizers.running) and not (self.passes.backward or self._stack or torch.is_grad_enabled())
+
     def option(self, module):
         """The pattern of modules={...} that a module has, or None."""
         if not self._options:
@@ -202,7 +216,7 @@ class Run(TorchDispatchMode):
         return self._places.get(_private.running_node())
 
     def where(self, name, module):
-        which = "backward" if self.passes.backward else "optimizer" if self.optimizers.running else "forward"
+        which = "backward" if self.passes.backward else "optimizer" if self.stepping else "forward"
         return {"module": module, "pass": which, "step": self.step_number(), "operation": name}
 
     def located(self, where):
@@ -239,7 +253,7 @@ class Run(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        if self._paused or types:  # tensors of other classes (FakeTensor) compute by themselves
+        if self._paused or types or not self.is_innermost():  # tensors of other classes (FakeTensor) compute by themselves
             return func(*args, **kwargs)
         for x in args:
             if isinstance(x, torch.Tensor) and (not x.is_cpu or x.layout is not torch.strided):

@@ -105,7 +105,7 @@ class Shadow(TorchDispatchMode):
         self.updates = {}  # by name
         self._purge_at = 4096
         self._idle = False
-        self._scales = {}
+        self._counted = 0
 
     def __enter__(self):
         hide_from_compiler(Shadow)
@@ -187,7 +187,7 @@ class Shadow(TorchDispatchMode):
         writes = [i for i, each in enumerate(schema.arguments) if each.alias_info is not None and each.alias_info.is_write]
         writes = [3, 4] if name == "native_batch_norm" else writes  # running statistics
         views = any(r.alias_info is not None and not r.alias_info.is_write for r in schema.returns)
-        if self._idle or views or name in UNFILLED or not schema.name.startswith("aten::"):
+        if self._idle or not self.run.is_innermost() or views or name in UNFILLED or not schema.name.startswith("aten::"):
             return func(*args, **kwargs)
         operands = []
 
@@ -322,7 +322,7 @@ class Shadow(TorchDispatchMode):
         if low.element_size() == 1:
             entry["saturated"] += int(((low.float().abs() == info.max) & (wide.abs() > 1.0625 * info.max)).sum())
         if call.name in PRODUCTS and getattr(self.run, "recipe", {}).get("quantised"):
-            entry["saturated"] += self._saturated(call)
+            entry["saturated"] += self._saturated()
         for constant in call.constants():
             outside = abs(constant) > info.max or abs(constant) < info.smallest_normal * info.eps / 2
             if abs(constant) > info.max or (outside and bool(zero.any())):
@@ -342,16 +342,10 @@ class Shadow(TorchDispatchMode):
             return int((zero & (first != 0)).sum()) if first.shape == low.shape else 0
         return int((zero & (wide.abs() > 0.01 * exact.abs().max())).sum()) if call.name in NORMS else 0
 
-    def _saturated(self, call):
-        """How many numbers of operands exceed what their delayed scales, from earlier uses, leave room for."""
-        before, self._scales = self._scales, self.run.products.delayed_scales()
-        count = 0
-        for place, (magnitude, factor) in self._scales.items():
-            largest = (57344 if place.endswith(", dy") else 448) / factor
-            if before.get(place) != (magnitude, factor) and magnitude > 1.0625 * largest:
-                count += sum(int((x.abs() > 1.0625 * largest).sum()) for x, _ in call.operands
-                             if abs(float(x.abs().max()) - magnitude) < magnitude / 64)
-        return count
+    def _saturated(self):
+        """How many numbers of operands saturated in the products since the last look."""
+        before, self._counted = self._counted, sum(each.saturated for each in self.run.rounding.modules.values())
+        return self._counted - before
 
     @staticmethod
     def _count_absorbed(call, low, wide, entry):

@@ -28,7 +28,7 @@ from ._invariance import Invariance, invariance_of, rule_of
 from ._kinds import natural, real
 from ._native import Native
 from ._numbers import Quantized, dequantize, quantize
-from ._private import check_version
+from ._private import check_version, watch_amp
 from ._products import OrderLike, UnitLike
 from ._record import record, replay
 from ._report import Report
@@ -37,6 +37,7 @@ from ._shadow import Against, beside
 from ._sides import SideMismatch, side_mismatch
 
 check_version(torch.__version__)
+watch_amp()
 
 __all__ = ["emulate", "autocast", "Report", "recipes", "GradScaler", "quantize_", "compare", "Comparison", "paused", "export",
            "search", "Search", "diagnose", "Diagnosis", "record", "replay", "Against", "invariance", "Invariance", "mismatch",
@@ -80,8 +81,9 @@ def emulate(unit: UnitLike = "h100", recipe: str | None = None, *, order: OrderL
 
     Emulated: mm, addmm, bmm, baddbmm, matrix-vector products, convolutions (one to three dimensions, transposed ones too)
     and attention, forward and backward; point-wise operations, sums and norms; optimizers, over lists of tensors and fused
-    ones, too. torch.autocast("cuda") and torch.amp.GradScaler("cuda") act inside as on a card. fp64, integers, complex
-    and sparse tensors are PyTorch's own, and are listed.
+    ones, too. torch.autocast("cuda") and torch.amp.GradScaler("cuda") act inside as on a card, also those that were made
+    before the block, after ``import ulplab.torch``; a scaler that is older and switched off is listed. fp64, integers,
+    complex and sparse tensors are PyTorch's own, and are listed. Of blocks inside each other the innermost computes.
 
     ``run.report()`` has products, over- and underflows by module, the first value that is not finite with the user's
     line and a remedy, and lost updates. The bits do not depend on the number of threads.

@@ -373,8 +373,25 @@ def test_saturation_of_delayed_scales_is_counted():
         model(x)
         first = sum(each["saturated"] for each in run.report().against.operations)
         model(x)
-    assert first == int((x.abs() > 476).sum()) == sum(each["saturated"] for each in run.report().against.operations)
+    assert first == int((x.abs() > 464).sum()) == run.report().modules["Linear"]["saturated"] == sum(each["saturated"] for each in run.report().against.operations)
     assert any(kind == "saturation" for kind, _, _ in run.report().against.findings())
+
+
+def test_saturation_of_blocks_whose_scales_are_rounded_down_is_counted():
+    model, x = nn.Linear(70, 32, bias=False), torch.randn(16, 70).bfloat16().float()
+    with torch.no_grad(), lab.emulate("b200", "mxfp8") as run:
+        model.weight.fill_(1.0)
+        model(x)
+    padded = F.pad(x, (0, 26)).unflatten(-1, (3, 32))
+    scale = torch.exp2(padded.abs().amax(-1, keepdim=True).log2().floor() - 8)
+    codes = ulplab.dequantize(ulplab.quantize(padded.flatten(1), "mxfp8")).unflatten(-1, (3, 32))
+    clipped = (codes.abs() == 448 * scale) & (padded.abs() > 464 * scale)
+    assert run.report().modules["Linear"]["saturated"] == int(clipped.sum()) > 0
+    assert "numbers of products' operands, module Linear" in repr(run.report())
+    with torch.no_grad(), lab.emulate("b200", "mxfp8_nv") as run:
+        model(x)
+        assert model(x[:0]).shape == (0, 32)
+    assert run.report().modules["Linear"]["saturated"] == 0
 
 
 def test_absorbed_addends_and_merged_positions_are_counted():

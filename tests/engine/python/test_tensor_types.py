@@ -488,3 +488,163 @@ def test_running_statistics_of_batch_norm_move_in_the_tensors_type(dtype):
         assert found.dtype is dtype
         assert torch.allclose(found.double(), wanted, rtol=2 * torch.finfo(dtype).eps)
     assert run.report().first_not_finite is None
+
+
+@pytest.mark.parametrize("recipe", ["mixed_fp16", "fp16"])
+def test_a_step_with_a_closure_trains_as_one_without(recipe):
+    class Norm(nn.Module):
+        def forward(self, x):
+            wide = x.to(torch.float32)
+            return (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-6)).to(x.dtype)
+
+    def trained(closed):
+        torch.manual_seed(0)
+        model, x = nn.Sequential(nn.Linear(4, 8), Norm(), nn.Linear(8, 2)), torch.randn(5, 4)
+        with torch.no_grad():
+            model[0].weight.mul_(0.01)
+            model[0].bias.zero_()  # the norm's way back has cubes of reciprocals of 0.003
+        optimizer, seen = torch.optim.SGD(model.parameters(), lr=0.001), []
+
+        def closure():
+            optimizer.zero_grad()
+            loss = (model(x) - 1).pow(2).mean()
+            loss.backward()
+            seen.append(run.where("", "")["pass"])
+            return loss
+
+        with ulplab.torch.emulate("h100", recipe) as run:
+            for _ in range(3):
+                if closed:
+                    optimizer.step(closure)
+                else:
+                    closure()
+                    optimizer.step()
+        assert first(run) is None and seen == ["forward"] * 3
+        return [p.detach().numpy() for p in model.parameters()]
+
+    assert all(same_bits(a, b) for a, b in zip(trained(True), trained(False)))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_scalers_and_regions_made_before_the_block_act_inside():
+    scaler, other, off, unused = (torch.amp.GradScaler("cuda", init_scale=8.0, growth_interval=1), torch.cuda.amp.GradScaler(),
+                                  torch.amp.GradScaler("cuda", enabled=False), torch.amp.GradScaler("cuda"))
+    half, wide = torch.autocast("cuda", dtype=torch.float16), torch.autocast("cuda", enabled=False)
+    brain = torch.autocast("cuda", dtype=torch.bfloat16)
+    model, x = mlp()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    called = half(lambda y: model(y))
+    for scale in (8.0, 16.0):  # the scaler's state outlives the block
+        with emulated() as run:
+            with half:
+                y = model(x)
+                with wide:
+                    assert model(x).dtype is torch.float32
+                loss = y.pow(2).mean()
+            with brain:
+                assert model(x).dtype is torch.bfloat16
+            assert y.dtype is torch.float16 and called(x).dtype is torch.float16
+            assert other.scale(torch.ones(1)).item() == 65536 and off.scale(torch.ones(1)).item() == 1
+            assert scaler.scale(loss).item() == pytest.approx(loss.item() * scale)
+            scaler.scale(loss).backward()
+            scaler.step(optimizer)
+            scaler.update()
+        assert scaler.get_scale() == 2 * scale and not run.report().not_emulated
+        assert not unused.is_enabled() and not off.is_enabled()  # as PyTorch left them
+        with half:
+            assert model(x).dtype is torch.float32 and not torch.is_autocast_enabled("cuda")
+
+
+@pytest.mark.parametrize("recipe", [None, "mixed_fp16"])
+def test_rows_of_attention_that_a_mask_hides_are_0(recipe):
+    """As fused kernels have them since PyTorch 2.5: the row and its gradients are 0."""
+    mask = torch.ones(3, 3, dtype=torch.bool)
+    mask[1] = False
+    dtype = torch.float16 if recipe is None else torch.float32
+    q, k, v = (torch.randn(1, 2, 3, 4, dtype=dtype, requires_grad=True) for _ in range(3))
+    with ulplab.torch.emulate("h100", recipe) as run:
+        y = functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        y.sum().backward()
+    assert (y[..., 1, :] == 0).all() and (q.grad[..., 1, :] == 0).all() and (y[..., 0, :] != 0).all() and first(run) is None
+    assert all(torch.isfinite(each.grad).all() for each in (q, k, v))
+
+
+@pytest.mark.parametrize("recipe", [None, "mixed_fp16"])
+def test_bilinear_layers_are_products_of_the_unit(recipe):
+    torch.manual_seed(0)
+    layer, dtype = nn.Bilinear(4, 3, 2), torch.float16 if recipe is None else torch.float32
+    layer.to(dtype)
+    x, y = torch.randn(5, 4).half().to(dtype), torch.randn(5, 3).half().to(dtype)
+    with ulplab.torch.emulate("h100", recipe) as run:
+        z = layer(x, y)
+        z.float().sum().backward()
+    assert run.report().modules["Bilinear"]["products"]["forward"] == 2 + 2 * 5 and not run.report().not_emulated
+    exact = functional.bilinear(*(each.double() for each in (x, y, layer.weight, layer.bias)))
+    assert torch.allclose(z.double(), exact, atol=5e-3)
+    wanted = torch.einsum("bi,bj->ij", x.double(), y.double()).expand(2, 4, 3)
+    assert torch.allclose(layer.weight.grad.double(), wanted, atol=2e-2)
+
+
+def test_layers_of_many_kinds_run_in_half():
+    x, table = torch.randn(3, 2, 4).half(), nn.Embedding(5, 4, sparse=True).half()
+    packed = nn.utils.rnn.pack_padded_sequence(x, [3, 2])
+    normed = nn.utils.parametrizations.weight_norm(nn.Linear(4, 3)).half()
+    with emulated() as run:
+        for layer, given in ((nn.LSTM(4, 5, 2, bidirectional=True), x), (nn.LSTM(4, 5), packed), (nn.GRU(4, 5), x)):
+            y = layer.half()(given)[0]
+            getattr(y, "data", y).float()
+            assert (y.data if given is packed else y).dtype is torch.float16
+        assert normed(x).dtype is torch.float16 and torch.linalg.norm(x).dtype is torch.float16
+        assert not run.report().not_emulated
+        normed(table(torch.tensor([1, 2, 1]))).float().sum().backward()
+        torch.optim.SparseAdam(table.parameters()).step()
+        assert torch.equal(copy.deepcopy(table).weight, table.weight)
+    assert any("sparse" in name for name in run.report().not_emulated)
+    with emulated(), pytest.raises(NotImplementedError, match=r"does not transform float16 tensors \(fft_rfft\): give it"):
+        torch.fft.rfft(x)
+    with emulated(strict=False) as run:
+        torch.fft.rfft(x.float())
+    assert list(run.report().not_emulated)[0].startswith("aten::_fft_r2c")
+
+
+@pytest.mark.parametrize("outer", [None, "mixed_fp16"])
+def test_of_blocks_inside_each_other_the_innermost_computes(outer):
+    model, x = mlp()
+    with emulated() as alone:
+        wanted = model.half()(x.half())
+    model.float()
+    with ulplab.torch.emulate("a100", outer) as around:
+        with emulated() as inside:
+            assert copy.deepcopy(model).half()[0].weight.dtype is torch.float16
+            found = copy.deepcopy(model).half()(x.half())
+        assert int(around.report().products) == 0
+        model(x) if outer else None
+    assert found.dtype is torch.float16 and same_bits(found.detach().numpy(), wanted.detach().numpy())
+    assert inside.report().products == alone.report().products
+    with ulplab.torch.emulate("h100", "fp16", against="fp32") as around:  # would keep weights in fp16
+        with ulplab.torch.emulate("h100", "mixed_fp16", against="fp32") as inside:
+            optimizer = torch.optim.Adam(model.parameters())
+            model(x).sum().backward()
+            optimizer.step()
+    assert not torch.equal(model[0].weight, model[0].weight.half().float()) and (
+        around.report().against.operations == [] != inside.report().against.operations)
+    with emulated() as run, pytest.raises(RuntimeError, match="entered already"):
+        run.__enter__()
+
+
+@pytest.mark.parametrize("recipe", [None, "mixed_fp16"])
+def test_sparse_gradients_are_pytorchs_own(recipe):
+    table, bag = nn.Embedding(5, 4, sparse=True), nn.EmbeddingBag(5, 4, sparse=True, mode="sum")
+    with ulplab.torch.emulate("h100", recipe) as run:
+        (table(torch.tensor([[1, 2]])).sum(1) + bag(torch.tensor([[1, 2]]))).sum().backward()
+        torch.optim.SGD([*table.parameters(), *bag.parameters()], lr=0.1).step()
+    assert table.weight.grad.is_sparse and bag.weight.grad.is_sparse
+    assert all(name.endswith("sparse_coo") for name in run.report().not_emulated)
+
+
+def test_loaders_of_data_hand_on_their_numbers():
+    third = torch.full((2,), 1 / 3)
+    for recipe in (None, "fp16"):
+        with ulplab.torch.emulate("h100", recipe):
+            batch = torch.utils.data.default_collate([{"x": third, "y": 1 / 3}] * 2)
+        assert torch.equal(batch["x"], third.expand(2, 2)) and batch["y"].tolist() == [1 / 3] * 2
