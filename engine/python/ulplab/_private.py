@@ -70,7 +70,7 @@ def older_scalers():
 
 @contextlib.contextmanager
 def _switched_on():
-    """Regions and scalers that were made before act inside. A scaler that was used goes on: gradients are scaled."""
+    """Regions and scalers that were made before act inside. A scaler that was used keeps acting: gradients are scaled."""
     changed = [each for each in list(_switched_off) if not each._enabled]
     for each in changed:
         if isinstance(each, torch.amp.GradScaler) and not hasattr(each, "_scale"):
