@@ -41,8 +41,8 @@ def files_below(folder):
 class Trial:
     def __init__(self, program, sources, work):
         self.program, self.sources, self.work = program, sources, work
-        self.library = work / "fail_call.so"
-        subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-Wall", "-o", self.library,
+        self.preloaded = work / "fail_call.so"
+        subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-Wall", "-o", self.preloaded,
                         pathlib.Path(__file__).with_name("fail_call.c"), "-ldl"], check=True)
         self.tried, self.violations = 0, []
 
@@ -50,7 +50,7 @@ class Trial:
         out = self.work / "out"
         shutil.rmtree(out, ignore_errors=True)
         shutil.copytree(self.work / "before", out)
-        environment = dict(os.environ, LD_PRELOAD=str(self.library), ULPLAB_FAIL=f"{function}:{n}", OMP_NUM_THREADS="1",
+        environment = dict(os.environ, LD_PRELOAD=str(self.preloaded), ULPLAB_FAIL=f"{function}:{n}", OMP_NUM_THREADS="1",
                            ULPLAB_FAIL_COUNT=str(self.work / "count"))
         return subprocess.run([self.program, *arguments], cwd=out, env=environment, capture_output=True,
                               timeout=MOST_SECONDS)
