@@ -241,6 +241,28 @@ TEST_CASE("bounds follow the order of the sum") {
     }
 }
 
+/// A random product of a row and a column, its partial sums added in an order.
+struct Ordered {
+    Dot dot;
+    float d;
+    Magnitude magnitude;
+
+    [[nodiscard]] double error(const TensorCoreModel& unit) const {
+        return std::abs(exact_error(unit, dot.a, dot.b, dot.c, operand_code(unit.accumulator, d)));
+    }
+};
+
+Ordered in_order(const TensorCoreModel& unit, const ProductOrder& order, std::int64_t k, std::uint64_t seed) {
+    Ordered product{random_dot(unit, all_classes[seed % std::size(all_classes)], k, seed), 0, {}};
+    const auto a = values_of(unit.a_format, product.dot.a);
+    const auto b = values_of(unit.b_format, product.dot.b);
+    const std::vector<float> x(a.begin(), a.end()), y(b.begin(), b.end());
+    const float c = in_fp32_container(unit.accumulator, product.dot.c);
+    soft_product(unit, order, {{x.data(), 1, k}, {y.data(), k, 1}, {&c, 1, 1}, {&product.d, 1, 1}});
+    product.magnitude = magnitude_of(unit, a, b, static_cast<double>(c));
+    return product;
+}
+
 TEST_CASE("partial sums in narrow formats stay in their bounds, and come near them") {
     using formats::bf16, formats::fp16, formats::fp32, formats::tf32;
     double reached = 0;
@@ -258,18 +280,11 @@ TEST_CASE("partial sums in narrow formats stay in their bounds, and come near th
                 constexpr std::int64_t k = 80;
                 const AprioriBound bound = apriori_bound(unit, k, order);
                 for (std::uint64_t seed = 0; seed < 40; ++seed) {
-                    const Dot dot = random_dot(unit, all_classes[seed % std::size(all_classes)], k, seed);
-                    const auto a = values_of(unit.a_format, dot.a);
-                    const auto b = values_of(unit.b_format, dot.b);
-                    const std::vector<float> x(a.begin(), a.end()), y(b.begin(), b.end());
-                    const float c = in_fp32_container(unit.accumulator, dot.c);
-                    float d = 0;
-                    soft_product(unit, order, {{x.data(), 1, k}, {y.data(), k, 1}, {&c, 1, 1}, {&d, 1, 1}});
-                    const double limit = bound_at(unit, bound, magnitude_of(unit, a, b, static_cast<double>(c)));
+                    const Ordered product = in_order(unit, order, k, seed);
+                    const double limit = bound_at(unit, bound, product.magnitude);
                     if (std::isinf(limit)) continue;
-                    REQUIRE(std::isfinite(d));
-                    const double error =
-                        std::abs(exact_error(unit, dot.a, dot.b, dot.c, operand_code(unit.accumulator, d)));
+                    REQUIRE(std::isfinite(product.d));
+                    const double error = product.error(unit);
                     CHECK(error <= limit);
                     if (limit > 0) reached = std::max(reached, error / limit);
                     ++compared;
@@ -310,18 +325,9 @@ TEST_CASE("products of units that drop c stay in their bounds in every order") {
             constexpr std::int64_t k = 100;
             const AprioriBound bound = apriori_bound(unit, k, order);
             for (std::uint64_t seed = 0; seed < 60; ++seed) {
-                const Dot dot = random_dot(unit, all_classes[seed % std::size(all_classes)], k, seed);
-                const auto a = values_of(unit.a_format, dot.a);
-                const auto b = values_of(unit.b_format, dot.b);
-                const std::vector<float> x(a.begin(), a.end()), y(b.begin(), b.end());
-                const float c = in_fp32_container(unit.accumulator, dot.c);
-                float d = 0;
-                soft_product(unit, order, {{x.data(), 1, k}, {y.data(), k, 1}, {&c, 1, 1}, {&d, 1, 1}});
-                const Magnitude m = magnitude_of(unit, a, b, static_cast<double>(c));
-                if (!std::isfinite(d) || !std::isfinite(m.plain)) continue;
-                const double error =
-                    std::abs(exact_error(unit, dot.a, dot.b, dot.c, operand_code(unit.accumulator, d)));
-                CHECK(error <= bound_at(unit, bound, m));
+                const Ordered product = in_order(unit, order, k, seed);
+                if (!std::isfinite(product.d) || !std::isfinite(product.magnitude.plain)) continue;
+                CHECK(product.error(unit) <= bound_at(unit, bound, product.magnitude));
                 ++compared;
             }
         }
