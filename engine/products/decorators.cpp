@@ -261,6 +261,36 @@ class WithIeee final : public MatmulBackend {
     bool lacks_fp32_;
 };
 
+class InOrder final : public MatmulBackend {
+  public:
+    InOrder(std::unique_ptr<MatmulBackend> backend, const ProductOrder& order,
+            std::function<TensorCoreModel(const std::string&)> model_of)
+        : backend_(std::move(backend)), order_(order), model_of_(std::move(model_of)) {}
+
+    [[nodiscard]] std::string name() const override { return backend_->name() + ", " + name_of(order_); }
+    [[nodiscard]] bool has_product(const ProductTypes& types) const override { return backend_->has_product(types); }
+    [[nodiscard]] std::string promised_model(const ProductTypes& types) const override {
+        return types.scaling ? backend_->promised_model(types) : std::string();
+    }
+    [[nodiscard]] std::string path(const ProductTypes& types, Index m, Index n, Index k) const override {
+        return types.scaling ? backend_->path(types, m, n, k) : "plain code, " + name_of(order_);
+    }
+
+  private:
+    void compute(const Product& p) const override {
+        if (p.types.scaling) return backend_->matmul(p);
+        const std::string key = backend_->promised_model(p.types);
+        if (key.empty()) {
+            throw std::invalid_argument(backend_->name() + " has an order of its own; orders are of matrix units");
+        }
+        soft_product(model_of_(key), order_, {p.a, p.b, p.c.value_or(MatrixView()), p.d});
+    }
+
+    std::unique_ptr<MatmulBackend> backend_;
+    ProductOrder order_;
+    std::function<TensorCoreModel(const std::string&)> model_of_;
+};
+
 /// "a,b" cut at the first comma outside parentheses.
 std::pair<std::string_view, std::string_view> two_arguments(std::string_view text) {
     int depth = 0;
@@ -283,6 +313,10 @@ std::unique_ptr<MatmulBackend> recorded(std::unique_ptr<MatmulBackend> backend, 
 std::unique_ptr<MatmulBackend> replayed(const fs::path& file) { return std::make_unique<Replayed>(file); }
 std::unique_ptr<MatmulBackend> with_ieee(std::unique_ptr<MatmulBackend> backend) {
     return std::make_unique<WithIeee>(std::move(backend));
+}
+std::unique_ptr<MatmulBackend> in_order(std::unique_ptr<MatmulBackend> backend, const ProductOrder& order,
+                                        std::function<TensorCoreModel(const std::string&)> model_of) {
+    return std::make_unique<InOrder>(std::move(backend), order, std::move(model_of));
 }
 
 std::vector<BackendFamily> decorator_families() {

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 
 #include "engine/products/matmul.hpp"
 #include "softfloat/errors.hpp"
+#include "softfloat/matrix_units/product.hpp"
+#include "softfloat/matrix_units/units.hpp"
 
 namespace ulp {
 
@@ -24,6 +27,13 @@ std::unique_ptr<MatmulBackend> replayed(const std::filesystem::path& file);
 
 /// "with_ieee(BACKEND)": products of fp32 that the backend lacks, as matrix units do, are computed by soft:ieee.
 std::unique_ptr<MatmulBackend> with_ieee(std::unique_ptr<MatmulBackend> backend);
+
+/// Products without block scales are added in this order, by the model that the backend promises for their types;
+/// others are the backend's. `model_of` finds the model by its key. Throws std::invalid_argument for a product that the
+/// backend promises no model for, and as soft_product() does.
+std::unique_ptr<MatmulBackend> in_order(
+    std::unique_ptr<MatmulBackend> backend, const ProductOrder& order,
+    std::function<TensorCoreModel(const std::string& key)> model_of = unit_model<TensorCoreModel>);
 
 std::vector<BackendFamily> decorator_families();
 

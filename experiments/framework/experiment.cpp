@@ -17,7 +17,7 @@ struct ChapterText {
     std::string_view text;
 };
 
-constexpr std::array<ChapterText, 8> chapters = {{
+constexpr std::array<ChapterText, 9> chapters = {{
     {"Formats",
      "A float is a sign, an exponent and a fraction. The exponent bits say how far a format reaches, the fraction bits "
      "how close its numbers lie. fp16 has more fraction than bf16 and less reach; tf32 takes the fraction of the one "
@@ -48,6 +48,11 @@ constexpr std::array<ChapterText, 8> chapters = {{
      "Matrix units of different generations add in different ways, so the same training gives other bits on each. See "
      "the first bit that differs, what an accumulator's width does to long sums, how much memory and time the formats "
      "save, and which published numbers follow from the arithmetic."},
+    {"Agreement",
+     "A sampler and a trainer, two batches, many ranks: the same weights and numbers, added in other orders, give "
+     "other "
+     "results. See how far apart they are, which of the differences is the format's and which the order's, and what it "
+     "costs to make them equal."},
 }};
 
 }  // namespace

@@ -16,7 +16,7 @@
 namespace ulp {
 
 /// The chapters of the report, in the order of the argument.
-enum class Chapter { formats, overflow, swamping, underflow, remedies, systems, language, hardware };
+enum class Chapter { formats, overflow, swamping, underflow, remedies, systems, language, hardware, agreement };
 std::string_view chapter_name(Chapter chapter);
 /// What to see in the chapter, in a few sentences.
 std::string_view chapter_text(Chapter chapter);

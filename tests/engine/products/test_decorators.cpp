@@ -105,6 +105,21 @@ TEST_CASE("a matrix unit with soft:ieee beside it has products of fp32, and its 
     CHECK(make_backend("with_ieee(eigen)")->promised_model(fp32_to_fp32).empty());
 }
 
+TEST_CASE("products in an order are those of the promised model, and a backend without one refuses them") {
+    const ProductOrder split{.split_k = 4};
+    const auto backend = in_order(make_backend("with_ieee(soft:h100)"), split);
+    CHECK(backend->name() == "with_ieee(soft:h100), split-k 4");
+    CHECK(backend->promised_model(fp16_to_fp32).empty());
+    Matrix a(1, 256), b(256, 1), expected(1, 1);
+    for (Index k = 0; k < 256; ++k) a(0, k) = b(k, 0) = k % 3 == 0 ? 1.0F : 0x1p-10F;
+    soft_product(unit_model<TensorCoreModel>("sm_90:mma.fp16.fp32"), split, {a, b, {}, expected});
+    CHECK(matmul(*backend, fp16_to_fp32, a, b) == expected);
+    CHECK(matmul(*in_order(make_backend("soft:h100"), {}), fp16_to_fp32, a, b) ==
+          matmul(*make_backend("soft:h100"), fp16_to_fp32, a, b));
+    CHECK_THROWS_WITH_AS((void)matmul(*in_order(make_backend("eigen"), split), fp16_to_fp32, a, b),
+                         "eigen has an order of its own; orders are of matrix units", std::invalid_argument);
+}
+
 TEST_CASE("a recorded training run is replayed with the same trace, and another run is not") {
     const Folder folder;
     const std::string file = (folder.path / "run").string();
