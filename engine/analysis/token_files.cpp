@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
@@ -22,6 +23,10 @@ using Names = std::vector<std::string_view>;
 const Names token_names = {"tokens", "token_ids"};
 const Names log_names = {"logprobs", "log_probs"};
 const Names argmax_names = {"argmax"};
+// Of lines that hold one token each.
+const Names one_token_names = {"token_id", "token"};
+const Names one_log_names = {"logprob", "log_prob"};
+const Names sequence_names = {"sequence", "sequence_id", "request_id"};
 
 /// Python's json writes NaN, Infinity and -Infinity, which JSON does not have.
 std::string without_nans(std::string_view line) {
@@ -47,11 +52,13 @@ const nlohmann::json* member_of(const nlohmann::json& object, const Names& names
     return nullptr;
 }
 
+double number_of_json(const nlohmann::json& number) {
+    return number.is_null() ? std::numeric_limits<double>::quiet_NaN() : number.get<double>();
+}
+
 std::vector<double> numbers_of_json(const nlohmann::json& array) {
     std::vector<double> numbers;
-    for (const nlohmann::json& each : array) {
-        numbers.push_back(each.is_null() ? std::numeric_limits<double>::quiet_NaN() : each.get<double>());
-    }
+    for (const nlohmann::json& each : array) numbers.push_back(number_of_json(each));
     return numbers;
 }
 
@@ -78,9 +85,36 @@ void require_lengths(const TokenSequence& s, const std::string& place) {
     }
 }
 
+/// Sequences whose tokens come one per line, by what the lines call them.
+class SequencesByToken {
+  public:
+    /// False for an object that holds no single token.
+    bool add(const nlohmann::json& object, std::vector<TokenSequence>& sequences) {
+        const nlohmann::json* log = object.is_object() ? member_of(object, one_log_names) : nullptr;
+        if (log == nullptr) return false;
+        const nlohmann::json* token = member_of(object, one_token_names);
+        if (token == nullptr || !token->is_number_integer()) {
+            throw std::invalid_argument("a line with logprob needs the token's number; give token_id");
+        }
+        const nlohmann::json* name = member_of(object, sequence_names);
+        const auto [at, is_new] = known_.try_emplace(name == nullptr ? "" : name->dump(), sequences.size());
+        TokenSequence& to = is_new ? sequences.emplace_back() : sequences[at->second];
+        to.tokens.push_back(token->get<std::int64_t>());
+        to.log_probabilities.push_back(number_of_json(*log));
+        if (const nlohmann::json* most = member_of(object, argmax_names)) {
+            to.argmax.push_back(most->get<std::int64_t>());
+        }
+        return true;
+    }
+
+  private:
+    std::map<std::string, std::size_t> known_;
+};
+
 std::vector<TokenSequence> sequences_of_lines(const std::filesystem::path& file) {
     const std::string text = read_whole_file(file);
     std::vector<TokenSequence> sequences;
+    SequencesByToken by_token;
     std::size_t number = 0;
     for (std::size_t at = 0; at < text.size();) {
         const std::size_t end = std::min(text.find('\n', at), text.size());
@@ -90,12 +124,15 @@ std::vector<TokenSequence> sequences_of_lines(const std::filesystem::path& file)
         if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
         const std::string place = fmt::format("{}, line {}", file.string(), number);
         try {
-            sequences.push_back(sequence_of(checked_json(without_nans(line))));
+            const nlohmann::json object = checked_json(without_nans(line));
+            if (by_token.add(object, sequences)) continue;
+            sequences.push_back(sequence_of(object));
         } catch (const std::exception& error) {
             throw DataError(fmt::format("{}: {}", place, error.what()));
         }
         require_lengths(sequences.back(), place);
     }
+    for (const TokenSequence& each : sequences) require_lengths(each, file.string());
     return sequences;
 }
 

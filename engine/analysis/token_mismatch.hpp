@@ -20,8 +20,10 @@ struct TokenSequence {
     std::vector<std::int64_t> argmax;       // the most probable tokens, or empty
 };
 /// A file of sequences: JSON, one object per line ({"tokens": [...], "logprobs": [...], "argmax": [...]}; also
-/// token_ids, log_probs; null and NaN are numbers that are not finite), or .npz with arrays of these names, of one
-/// extent or two, and optionally `mask` (0: not a token). Throws DataError that names file, line and remedy.
+/// token_ids, log_probs; null and NaN are numbers that are not finite), or one token per line ({"token_id": ...,
+/// "logprob": ...}; also token, log_prob, argmax; "sequence", "sequence_id" or "request_id" says which sequence it
+/// belongs to, without one all are one); or .npz with arrays of the first names, of one extent or two, and optionally
+/// `mask` (0: not a token). Throws DataError that names file, line and remedy.
 std::vector<TokenSequence> read_token_sequences(const std::filesystem::path& file);
 /// Whether a name ends in .jsonl, or is an .npz file with an array of log-probabilities.
 bool is_token_file(const std::filesystem::path& file);

@@ -280,7 +280,7 @@ class InOrder final : public MatmulBackend {
     void compute(const Product& p) const override {
         if (p.types.scaling) return backend_->matmul(p);
         const std::string key = backend_->promised_model(p.types);
-        if (key.empty()) {
+        if (key.empty() || key.starts_with("ieee ")) {
             throw std::invalid_argument(backend_->name() + " has an order of its own; orders are of matrix units");
         }
         soft_product(model_of_(key), order_, {p.a, p.b, p.c.value_or(MatrixView()), p.d});

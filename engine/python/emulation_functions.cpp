@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <mutex>
 
-#include "engine/products/matmul.hpp"
+#include "engine/products/decorators.hpp"
 #include "engine/python/module_parts.hpp"
 #include "engine/python/numpy_arrays.hpp"
 #include "engine/python/operations.hpp"
@@ -22,23 +22,20 @@
 namespace ulp::python {
 namespace {
 
-/// A backend whose unscaled products are added in an order, and whose long products end with Ctrl-C.
+/// A backend whose long products end with Ctrl-C.
 class EmulatedBackend final : public MatmulBackend {
   public:
-    EmulatedBackend(std::unique_ptr<MatmulBackend> inner, const ProductOrder& order)
-        : inner_(std::move(inner)), order_(order) {}
-    [[nodiscard]] std::string name() const override { return inner_->name() + (ordered() ? " in an order" : ""); }
+    explicit EmulatedBackend(std::unique_ptr<MatmulBackend> inner) : inner_(std::move(inner)) {}
+    [[nodiscard]] std::string name() const override { return inner_->name(); }
     [[nodiscard]] bool has_product(const ProductTypes& types) const override { return inner_->has_product(types); }
     [[nodiscard]] std::string promised_model(const ProductTypes& types) const override {
-        return ordered() ? std::string() : inner_->promised_model(types);
+        return inner_->promised_model(types);
     }
     [[nodiscard]] std::string path(const ProductTypes& types, Index m, Index n, Index k) const override {
         return inner_->path(types, m, n, k);
     }
 
   private:
-    [[nodiscard]] bool ordered() const { return order_ != ProductOrder{}; }
-
     /// In parts of some rows; eigen's bits may depend on how many there are.
     void compute(const Product& p) const override {
         constexpr Index between_signals = Index{1} << 28;  // multiplications
@@ -52,22 +49,20 @@ class EmulatedBackend final : public MatmulBackend {
             part.d = p.d.part(first, 0, rows, p.d.cols);
             if (p.c) part.c = p.c->part(first, 0, rows, p.c->cols);
             if (p.a_scales.rows > 0) part.a_scales = p.a_scales.part(first, 0, rows, p.a_scales.cols);
-            compute_rows(part);
+            inner_->matmul(part);
         }
-    }
-    void compute_rows(const Product& p) const {
-        if (p.types.scaling || !ordered()) return inner_->matmul(p);
-        const std::string key = inner_->promised_model(p.types);
-        if (key.empty()) throw py::value_error(inner_->name() + " has an order of its own; orders are of matrix units");
-        soft_product(*unit_named(key)->as<TensorCoreModel>(), order_, {p.a, p.b, p.c.value_or(MatrixView()), p.d});
     }
 
     std::unique_ptr<MatmulBackend> inner_;
-    ProductOrder order_;
 };
 
 std::unique_ptr<MatmulBackend> backend_of(const std::string& spec, const ProductOrder& order) {
-    return std::make_unique<EmulatedBackend>(make_backend(spec), order);
+    std::unique_ptr<MatmulBackend> backend = make_backend(spec);
+    if (order != ProductOrder{}) {
+        backend = in_order(std::move(backend), order,
+                           [](const std::string& key) { return *unit_named(key)->as<TensorCoreModel>(); });
+    }
+    return std::make_unique<EmulatedBackend>(std::move(backend));
 }
 
 std::string name_of_cast(Cast cast) {
@@ -89,7 +84,8 @@ class Emulated {
     /// `fp32`: operations that it computes in fp32 beside its own.
     Emulated(const std::string& recipe, const std::string& backend, const py::object& order, std::uint64_t seed,
              const std::vector<std::string>& fp32)
-        : engine_(with_fp32_operations(recipe_by_name(recipe), fp32), backend_of(backend, order_of(order))) {
+        : engine_(with_fp32_operations(recipe_by_name(recipe), fp32), backend_of(backend, order_of(order))),
+          backend_(backend) {
         if (const auto refusal = refusal_of(engine_.recipe, *engine_.backend)) throw py::value_error(*refusal);
         run_.seed = seed;
         run_.layers = LayerRecipes(engine_.recipe, {});
@@ -207,7 +203,8 @@ class Emulated {
     [[nodiscard]] std::string path(std::int64_t m, std::int64_t n, std::int64_t k) const {
         return engine_.backend->path(engine_.recipe.product_types(), m, n, k);
     }
-    [[nodiscard]] std::string backend() const { return engine_.backend->name(); }
+    /// As it was given, without the order.
+    [[nodiscard]] const std::string& backend() const { return backend_; }
     [[nodiscard]] std::int64_t step() const { return run_.step; }
     void set_step(std::int64_t step) { run_.step = step; }
     void set_training(bool training) { run_.training = training; }
@@ -255,6 +252,7 @@ class Emulated {
     }
 
     Engine engine_;
+    std::string backend_;
     Run run_;
     std::mutex mutex_;  // of the run
 };
@@ -305,6 +303,10 @@ void add_emulation(py::module_& module) {
         .def_property("step", &Emulated::step, &Emulated::set_step)
         .def("set_training", &Emulated::set_training);
     module.def("operation_names", &operation_names);
+    // The key of the unit that multiplies numbers of a format with fp32 sums; empty where the backend has none.
+    module.def("unit_of_backend", [](const std::string& backend, const py::object& format) {
+        return make_backend(backend)->promised_model({format_of(format), formats::fp32});
+    });
     module.def("keep_scaled", &keep_scaled, py::arg("array").noconvert(), py::arg("format"));
     py::class_<LossScale>(module, "LossScale")
         .def(py::init(&loss_scale_of))

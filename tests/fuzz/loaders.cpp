@@ -7,6 +7,7 @@
 #include <fstream>
 #include <string>
 
+#include "engine/analysis/token_mismatch.hpp"
 #include "engine/files/npy.hpp"
 #include "engine/files/safetensors.hpp"
 #include "engine/files/stored_arrays.hpp"
@@ -81,6 +82,10 @@ void load_safetensors(std::string_view bytes) {
     unless_refused([&] { (void)read_safetensors(file.path); });
     load_tensors(bytes);
 }
+void load_tokens(std::string_view bytes) {
+    const ScratchFile file(".jsonl", bytes);
+    unless_refused([&] { (void)read_token_sequences(file.path); });
+}
 
 void load_net(std::string_view bytes) {
     unless_refused([&] { (void)json_of(net_from_json(bytes)); });
@@ -108,6 +113,7 @@ constexpr std::array all_loaders = {Loader{"npy", load_npy},
                                     Loader{"npz", load_tensors},
                                     Loader{"safetensors", load_safetensors},
                                     Loader{"net", load_net},
+                                    Loader{"tokens", load_tokens},
                                     Loader{"unit", load_unit},
                                     Loader{"recording", load_recording},
                                     Loader{"recorded_set", load_recorded_set}};

@@ -3,8 +3,12 @@
 import inspect
 import math
 
+import numpy
 import torch
 from torch.nn import functional
+
+from . import _core
+from ._agreement import attention as by_tiles
 
 _parameters = inspect.signature(functional.multi_head_attention_forward)
 
@@ -95,3 +99,72 @@ def fused_attention(query, key, value, mask, dropout, is_causal, scale, enable_g
         weights = torch.dropout(weights, dropout, True)
     weights = weights.to(query.dtype).reshape(-1, rows, columns)
     return torch.bmm(weights, v).reshape(*batch, rows, v.shape[-1])
+
+
+#: What emulate(..., attention={...}) takes: arguments of ulplab.attention.
+TILED = ("tile", "split", "rescale_threshold", "p_format")
+
+
+def checked_tiling(given):
+    """The options of attention= as a dictionary, or None."""
+    if given is None:
+        return None
+    if unknown := sorted(set(given) - set(TILED)):
+        raise ValueError(f"attention has {', '.join(unknown)}; there are {', '.join(TILED)}")
+    return dict(given)
+
+
+class _Tiled(torch.autograd.Function):
+    """Attention by tiles as ulplab.attention computes it; results are rounded to the recipe's format."""
+
+    @staticmethod
+    def forward(ctx, query, key, value, run, how):
+        from ._run import paused
+        with paused(), torch.no_grad():
+            ctx.found = by_tiles(*(x.float().numpy() for x in (query, key, value)), round=True, **how)
+            ctx.run, ctx.given = run, (query, key, value)
+            return _finished(run, ctx.found.out, ctx.given)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        from ._run import paused
+        with paused(), torch.no_grad():
+            found = ctx.found.backward(gradient.float().numpy())
+            return (*(_finished(ctx.run, x, ctx.given) for x in found), None, None)
+
+
+def _finished(run, numbers, operands):
+    name, result = "scaled_dot_product_attention", torch.from_numpy(numpy.array(numbers))
+    where = run.where(name, run.module())
+    if run.by_types:
+        result = run._narrow(result, operands[0].dtype, operands, where)
+    else:
+        result = run.finish(name, result, operands, run.module())
+    for each in run.observers:
+        each(None, name, where, operands, {}, result)
+    return result
+
+
+def _hides_later_keys(mask, rows, columns):
+    seen = torch.ones(rows, columns, dtype=torch.bool).tril()
+    return bool(((mask if mask.dtype is torch.bool else mask == 0) == seen).all())
+
+
+def tiled_attention(run, query, key, value, mask, dropout, is_causal, scale, enable_gqa):
+    """scaled_dot_product_attention by the tiles of run.attention, in the products of the emulation's unit."""
+    from ._run import paused
+    run.attention_used = True
+    rows, columns = query.shape[-2], key.shape[-2]
+    with paused():
+        if mask is not None and _hides_later_keys(mask, rows, columns):
+            mask, is_causal = None, True
+    if mask is not None or dropout:
+        raise NotImplementedError("attention by tiles takes a causal mask or none, and no dropout; leave attention= out, or "
+                                  "give sequences of one length without padding, and call the model's eval()")
+    backend, format = run.unit_of(query)
+    unit = _core.unit_of_backend(backend, format) if format in ("bf16", "fp16") else ""
+    if not unit:
+        raise ValueError(f"attention by tiles multiplies bf16 or fp16 on a matrix unit; {backend} has no such products of "
+                         f"{format}")
+    run.rounding.counts(run.module()).multiplications += query[..., 0].numel() * columns * (query.shape[-1] + value.shape[-1])
+    return _Tiled.apply(query, key, value, run, {**run.attention, "unit": unit, "causal": is_causal, "scale": scale})

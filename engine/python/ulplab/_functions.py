@@ -5,7 +5,7 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from . import _autocast, _carried_types
-from ._attention import attention, fused_attention
+from ._attention import attention, fused_attention, tiled_attention
 from ._engine_operations import rms_norm
 
 
@@ -63,6 +63,8 @@ def _attention(run, func, *args, **kwargs):
 
 def _sdpa(run, func, query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
     """Attention as a fused kernel computes it, where the tensors' types decide: scores and softmax in fp32."""
+    if run.attention is not None and not run.in_fp32():
+        return tiled_attention(run, query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
     if not run.by_types or query.dtype not in (torch.float16, torch.bfloat16):
         return func(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
     return fused_attention(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)

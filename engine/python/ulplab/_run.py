@@ -63,6 +63,8 @@ class Place(NamedTuple):
 
 class Run(TorchDispatchMode):
     by_types = False  # whether the tensors' own types decide
+    attention = None  # how scaled_dot_product_attention is computed by tiles: arguments of ulplab.attention
+    attention_used = False
     MOST_PLACES = 1 << 17  # of operations whose backward pass has not come
 
     OPTIONS = ("recipe", "order", "unit")
@@ -129,7 +131,11 @@ class Run(TorchDispatchMode):
                 self._check_patterns()
 
     def _check_patterns(self):
-        """ValueError for a pattern of fp32=[...] or modules={...} that no module had, with near names."""
+        """ValueError for a pattern of fp32=[...] or modules={...} that no module had, with near names; and for attention=
+        without any."""
+        if self.attention is not None and not self.attention_used:
+            raise ValueError("attention= is for torch.nn.functional.scaled_dot_product_attention, which nothing called; give a "
+                             "model of transformers attn_implementation='sdpa'")
         for pattern, matched in self._matched.items():
             if not matched:
                 raise ValueError(no_match(pattern, self._names.values()))
@@ -165,6 +171,11 @@ class Run(TorchDispatchMode):
 
     _before = 0
     _has_casts = False
+
+    def unit_of(self, tensor):
+        """The backend, and the format that the tensor's numbers have in its products."""
+        formats = {torch.float16: "fp16", torch.bfloat16: "bf16"}
+        return (self.backend, formats.get(tensor.dtype, "fp32")) if self.by_types else (self.products.backend, self.low)
 
     # ---- where operations are ----
 

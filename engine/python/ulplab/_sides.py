@@ -2,15 +2,26 @@
 
 import contextlib
 import copy
+import fnmatch
+import json
+import math
+import sys
+from collections import Counter
 
 import torch
 
+from ._attention import checked_tiling
 from ._backends import backend_of
 from ._invariance import computed_in, require_no_dropout
 from ._mismatch import Mismatch, mismatch
+from ._ops import split_names
+from ._report import plain
+from ._run import user_line
 
-_DEFAULTS = {"unit": "h100", "recipe": "bf16", "order": None, "fp32": (), "batch": None, "modules": {}}
+_DEFAULTS = {"unit": "h100", "recipe": "bf16", "order": None, "fp32": (), "attention": None, "batch": None, "modules": {}}
 _FP32 = {"recipe": "fp32"}
+_PRECISION = {"fp16": 11, "bf16": 8, "fp32": 24}
+_T95 = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365}  # Student's, by the number of values
 
 
 def _side(given, name):
@@ -21,15 +32,23 @@ def _side(given, name):
     side = {**_DEFAULTS, **given}
     if side["batch"] is not None and not (isinstance(side["batch"], int) and side["batch"] >= 1):
         raise ValueError(f"{name} has batch {side['batch']!r}; give rows that are computed together, 1 or more")
-    return side
+    side["fp32"] = (side["fp32"],) if isinstance(side["fp32"], str) else tuple(side["fp32"])
+    return {**side, "attention": checked_tiling(side["attention"])}
 
 
-def _emulation(emulate, side):
+def _emulation(emulate, side, seed=0, inner=False):
     backend = backend_of(side["unit"])
     if side["recipe"] in ("fp32", "tf32") and backend not in ("soft:ieee", "eigen"):
         backend = f"with_ieee({backend})"
-    order = None if side["recipe"] == "fp32" else side["order"]  # IEEE sums have their written order
-    return emulate(backend, side["recipe"], order=order, fp32=side["fp32"], strict=False)
+    wide = side["recipe"] == "fp32"  # IEEE sums have their written order
+    run = emulate(backend, side["recipe"], order=None if wide else side["order"], fp32=side["fp32"], strict=False,
+                  attention=None if wide else side["attention"], seed=seed)
+    run.attention_used = inner  # of a module, which need not be attention
+    return run
+
+
+def _rms(x):
+    return float(x.double().pow(2).mean().sqrt())
 
 
 class _Model:
@@ -38,6 +57,8 @@ class _Model:
     def __init__(self, emulate, model, tokens):
         self.emulate, self.model, self.tokens = emulate, model, tokens
         self.paths = {path: each for path, each in model.named_modules() if path}
+        self.leaves = [path for path, each in self.paths.items() if not list(each.children())]
+        self._known = {}
 
     def paths_of(self, pattern):
         found = [path for path in self.paths if path == pattern or path.endswith("." + pattern)]
@@ -45,34 +66,89 @@ class _Model:
             raise ValueError(f"no module's path is or ends in {pattern!r}; there are {', '.join(list(self.paths)[:8])}, ...")
         return found
 
-    def _exchanges(self, side):
-        return {path: _side({**side, "modules": {}, **changes}, f"modules[{pattern!r}]")
-                for pattern, changes in side["modules"].items() for path in self.paths_of(pattern)}
+    def paths_named(self, *words):
+        """Of modules whose class has one of these words in its name."""
+        return [path for path, each in self.paths.items() if any(word in type(each).__name__.lower() for word in words)]
 
-    def logits(self, side, observer=None, taken=None):
-        """Of all tokens. taken: a list that gets (path, result) of each module without children, in order."""
-        rows = []
-        for chunk in self.tokens.split(side["batch"] or len(self.tokens)):
+    def _exchanges(self, side):
+        """From a module's path to the side that computes it; patterns of fp32 are resolved, as they are of the whole model."""
+        found = {}
+        for pattern, changes in side["modules"].items():
+            other = _side({**side, "modules": {}, **changes}, f"modules[{pattern!r}]")
+            operations, in_fp32 = split_names(other["fp32"])
+            for path in self.paths_of(pattern):
+                around = [".".join(path.split(".")[:i + 1]) for i in range(path.count(".") + 1)]
+                wide = any(fnmatch.filter(around, each) for each in in_fp32)
+                found[path] = {**other, "fp32": tuple(operations), **(_FP32 if wide else {})}
+        return found
+
+    def router_of(self, path, experts):
+        """Of the module that chooses experts, the part that scores them."""
+        return next((inside for inside, each in self.paths.items() if inside.startswith(path) and
+                     isinstance(getattr(each, "weight", None), torch.Tensor) and len(each.weight) == experts), path)
+
+    @contextlib.contextmanager
+    def hooked(self, taken):
+        """While this lasts, `taken` gets (path, result) of each module without children, in order."""
+        with contextlib.ExitStack() as stack:
+            for path in self.leaves:
+                stack.callback(self.paths[path].register_forward_hook(_keeping(taken, path)).remove)
+            yield
+
+    def tokens_of(self, seed):
+        """The tokens, and for seeds above 0 the same in another order."""
+        if seed == 0:
+            return self.tokens
+        order = torch.randperm(self.tokens.numel(), generator=torch.Generator().manual_seed(seed))
+        return self.tokens.flatten()[order].reshape(self.tokens.shape)
+
+    def logits(self, side, seed=0, observers=(), taken=None, runs=None):
+        """Of all tokens. runs: a list that gets the emulations."""
+        rows, runs = [], [] if runs is None else runs
+        for chunk in self.tokens_of(seed).split(side["batch"] or len(self.tokens)):
             with torch.no_grad(), contextlib.ExitStack() as stack:
-                outer = _emulation(self.emulate, side)
+                runs.append(_emulation(self.emulate, side, seed))
+
+                def of_module(other):
+                    runs.append(_emulation(self.emulate, other, seed, inner=True))
+                    return runs[-1]
+
                 for path, other in self._exchanges(side).items():
-                    stack.enter_context(computed_in(self.paths[path], lambda x, other=other: _emulation(self.emulate, other)))
+                    stack.enter_context(computed_in(self.paths[path], lambda x, other=other: of_module(other)))
                 if taken is not None:
-                    for path, each in self.paths.items():
-                        if not list(each.children()):
-                            stack.callback(each.register_forward_hook(_keeping(taken, path)).remove)
-                if observer is not None:
-                    outer.observers.append(observer)
-                stack.enter_context(outer)
+                    stack.enter_context(self.hooked(taken))
+                runs[-1].observers += observers
+                stack.enter_context(runs[-1])
                 rows.append(_logits_of(self.model(chunk)))
         return torch.cat(rows)
 
-    def log_probabilities(self, logits):
+    def log_probabilities(self, logits, seed=0):
         """Of each token but the first, given those before it: {"tokens", "logprobs", "argmax"} as arrays."""
-        following = self.tokens[:, 1:]
+        following = self.tokens_of(seed)[:, 1:]
         logs = torch.log_softmax(logits[:, :-1].double(), -1)
         return {"tokens": following, "logprobs": logs.gather(2, following[..., None])[..., 0],
                 "argmax": logits[:, :-1].argmax(-1)}
+
+    def known(self, side, seed=0):
+        """(log-probabilities, multiplications by the format of their operands) of a side; each is computed once."""
+        key = (repr(side), seed)
+        if key not in self._known:
+            runs = []
+            logs = self.log_probabilities(self.logits(side, seed, runs=runs), seed)["logprobs"]
+            self._known[key] = logs, _costs(runs)
+        return self._known[key]
+
+
+def _costs(runs):
+    """Multiplications by the format of the products' operands (the recipe's name where it quantises them)."""
+    found = Counter()
+    for run in runs:
+        recipe = run.recipe
+        own = recipe["name"] if recipe["quantised"] else recipe["input"]
+        for module, counts in run.rounding.modules.items():
+            if counts.multiplications:
+                found["fp32" if run._fp32.get(module) else own] += counts.multiplications
+    return found
 
 
 def _keeping(taken, path):
@@ -104,14 +180,70 @@ class _Recorder:
             return
         known, other = self.earlier.results[self.count] if self.count < len(self.earlier.results) else (None, None)
         self.count += 1
+        found = {"module": where["module"], "operation": name, "line": None, "element": None, "a": None, "b": None}
         if known != name or other.shape != result.shape:
-            self.first = {"module": where["module"], "operation": name, "element": None, "a": None, "b": None}
+            self.first = {**found, "line": user_line()}
             return
         differ = other.contiguous().view(torch.int32) != result.detach().contiguous().view(torch.int32)
         if bool(differ.any()):
             at = tuple(differ.nonzero()[0].tolist())
-            self.first = {"module": where["module"], "operation": name, "element": at, "a": float(other[at]),
-                          "b": float(result[at])}
+            self.first = {**found, "line": user_line(), "element": at, "a": float(other[at]), "b": float(result[at])}
+
+
+class _Routers:
+    """Scores, and the experts that are chosen, of each module that takes the largest of a row's scores."""
+
+    def __init__(self):
+        self.seen = {}
+
+    def __call__(self, func, name, where, args, kwargs, result):
+        if name == "topk" and args[0].is_floating_point() and result[1].shape[-1] < args[0].shape[-1]:
+            scores, chosen = args[0].detach(), result[1]
+            mask = torch.zeros(scores.shape, dtype=torch.bool).scatter(-1, chosen, True)
+            self.seen.setdefault(where["module"], []).append([x.reshape(-1, scores.shape[-1]) for x in (scores.clone(), mask)])
+
+    def flips(self, other):
+        """Against the other side's: a dictionary for each router."""
+        found = []
+        for module, chunks in self.seen.items():
+            (scores, chosen), (_, theirs) = (map(torch.cat, zip(*x)) for x in (chunks, other.seen.get(module, [[torch.empty(0)] * 2])))
+            if chosen.shape != theirs.shape:
+                continue
+            flipped, count = (chosen != theirs).any(-1), int(chosen[0].sum())
+            ranked = scores.double().sort(-1, descending=True).values
+            margins = ranked[:, count - 1] - ranked[:, count]
+            found.append({"module": module, "tokens": len(chosen), "flips": int(flipped.sum()),
+                          "lost": (chosen & ~theirs).sum(0).tolist(), "gained": (theirs & ~chosen).sum(0).tolist(),
+                          "margin": float(margins.median()),
+                          "margin_of_flips": float(margins[flipped].median()) if bool(flipped.any()) else None})
+        return found
+
+
+class Remedy(dict):
+    """name, rms (of what remains), factor (by which the gap falls), low and high (of the factor, 95 %), cost (multiplications
+    of both sides by the format of their operands)."""
+
+    def __repr__(self):
+        whole = sum(self["cost"].values()) or 1
+        cost = ", ".join(f"{count / whole:.0%} {name}" for name, count in sorted(self["cost"].items(), key=lambda x: -x[1]))
+        factor = "no gap remains" if self["rms"] == 0 else "as without" if self["low"] == self["high"] == 1 else \
+            f"{self['factor']:.3g} times smaller (95 %: {self['low']:.3g} to {self['high']:.3g})"
+        return f"{self['name']:<34} rms {self['rms']:.3g}, {factor}; products: {cost}"
+
+    __str__ = __repr__
+
+
+class Table(list):
+    """Prints a line for each of its dictionaries."""
+
+    def __repr__(self):
+        if not self or isinstance(self[0], Remedy):
+            return "\n".join(map(repr, self))
+        names = list(self[0])
+        rows = [names, *([f"{x:.3g}" if isinstance(x, float) else "" if x is None else str(x) for x in map(each.get, names)]
+                         for each in self)]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(names))]
+        return "\n".join("  ".join(f"{x:<{w}}" for x, w in zip(row, widths)).rstrip() for row in rows)
 
 
 class SideMismatch(Mismatch):
@@ -119,11 +251,15 @@ class SideMismatch(Mismatch):
 
     log_probabilities   {"a": ..., "b": ..., "fp64": ...}, tensors of (sequences, places - 1)
     distance            {"a": ..., "b": ...}: rms of the difference from fp64
-    first               the first operation whose bits differ: module, operation, element, a, b; None where none does, and
-                        where the batches differ
+    first               the first operation whose bits differ: module, operation, line (of the model's code), element, a, b;
+                        None where none does, and where the batches differ
     growth_by_module    for each module without children, in order: module, differ (share of elements), relative (rms of
-                        the difference to that of a)
-    by_module(), remedies()   made when asked for
+                        the difference to that of a), ulps (the largest difference in units in the last place of a's
+                        format, of numbers of the result's rms or more), from_fp64 (as relative, of a against fp64)
+    routers             flips of a router's choice: module, tokens, flips, lost and gained (tokens by expert), margin (between
+                        the last score that was chosen and the next one, the median), margin_of_flips
+    not_finite_first    {"a": ..., "b": ...}: the first value that was not finite, as a Report has it, or None
+    by_module(), remedies()   made when asked for; plot(): the growth as a figure
     """
 
     def __init__(self, runs, a, b, found):
@@ -131,50 +267,92 @@ class SideMismatch(Mismatch):
         self._runs, self._a, self._b = runs, a, b
         self.causes = []  # they are known here: see first, by_module and remedies
 
-    def _gap(self, a, b):
-        return float((self._logs(b) - self._logs(a)).pow(2).mean().sqrt())
-
-    def _logs(self, side):
-        return self._runs.log_probabilities(self._runs.logits(side))["logprobs"]
+    def _gap(self, a, b, seed=0):
+        return _rms(self._runs.known(b, seed)[0] - self._runs.known(a, seed)[0])
 
     def by_module(self, modules=None):
         """What each module contributes: its arithmetic alone is b's, all else a's. A list of module, rms and share (of the
-        mean square of d), the largest first; then "remainder", as shares need not add up."""
-        paths = [path for each in modules for path in self._runs.paths_of(each)] if modules is not None else [
-            path for path, each in self._runs.paths.items() if not list(each.children()) and list(each.parameters())]
+        mean square of d), relative and ulps (of growth_by_module), the largest first; then "remainder", as shares need not
+        add up."""
+        runs = self._runs
+        paths = [path for each in modules for path in runs.paths_of(each)] if modules is not None else [
+            path for path in runs.leaves if list(runs.paths[path].parameters())]
         other = {name: value for name, value in self._b.items() if name not in ("modules", "batch")}
-        logs, whole, found = self._logs(self._a), max(self.rms or 0.0, 1e-300)**2, []
+        whole, found = max(self.rms or 0.0, 1e-300)**2, Table()
+        growth = {each["module"]: each for each in self.growth_by_module}
         for path in paths:
-            gap = self._logs({**self._a, "modules": {**self._a["modules"], path: other}}) - logs
-            rms = float(gap.pow(2).mean().sqrt())
-            found.append({"module": path, "rms": rms, "share": rms**2 / whole})
+            rms = self._gap(self._a, {**self._a, "modules": {**self._a["modules"], path: other}})
+            found.append({"module": path, "rms": rms, "share": rms**2 / whole,
+                          **{name: growth.get(path, {}).get(name) for name in ("relative", "ulps")}})
         found.sort(key=lambda each: -each["rms"])
         rest = 1 - sum(each["share"] for each in found)
-        return found + [{"module": "remainder", "rms": None, "share": rest}]
+        return Table([*found, {"module": "remainder", "rms": None, "share": rest, "relative": None, "ulps": None}])
 
-    def remedies(self, head=None):
-        """The gap that remains after each remedy, the smallest first: a list of name, rms, factor (by which the gap
-        falls). head: the module that gives logits, by default the last Linear layer."""
-        linear = [path for path, each in self._runs.paths.items() if isinstance(each, torch.nn.Linear)]
-        head = head or (linear[-1] if linear else None)
-        norms = [path for path, each in self._runs.paths.items() if "norm" in type(each).__name__.lower()]
-        a, b = self._a, self._b
+    def _sides_of_remedies(self, head):
+        """From a remedy's name to its two sides."""
+        runs, a, b = self._runs, self._a, self._b
+        linear = [path for path, each in runs.paths.items() if isinstance(each, torch.nn.Linear)]
+        heads = runs.paths_of(head) if head else linear[-1:]
 
-        def in_fp32(paths):
-            return [{**side, "modules": {**side["modules"], **dict.fromkeys(paths, _FP32)}} for side in (a, b)]
+        def in_fp32(*names):
+            return [{**side, "fp32": (*side["fp32"], *(each for each in names if each not in side["fp32"]))} for side in (a, b)]
 
-        fp16 = [{**side, "recipe": {"bf16": "mixed_fp16"}.get(side["recipe"], side["recipe"])} for side in (a, b)]
-        tries = {"one order": [a, {**b, "order": a["order"], "batch": a["batch"]}],
-                 "one recipe": [a, {**b, "recipe": a["recipe"]}], "fp16 in place of bf16": fp16,
-                 "fp32 head": in_fp32([head] if head else []), "fp32 norms": in_fp32(norms),
-                 "fp32 softmax": [{**side, "fp32": (*side["fp32"], "softmax")} for side in (a, b)]}
-        found = []
-        for name, (one, other) in tries.items():
-            if [one, other] == [a, b]:
-                continue  # changes nothing
-            rms = self._gap(one, other)
-            found.append({"name": name, "rms": rms, "factor": (self.rms or 0.0) / rms if rms else float("inf")})
-        return sorted(found, key=lambda each: each["rms"])
+        def as_in_a(*names):
+            return [a, {**b, **{name: a[name] for name in names}}]
+
+        tries = {"one order for all batch sizes": as_in_a("order", "batch"), "the same attention tile": as_in_a("attention"),
+                 "one recipe": as_in_a("recipe"),
+                 "fp16 in place of bf16": [{**side, "recipe": {"bf16": "mixed_fp16"}.get(side["recipe"], side["recipe"])}
+                                           for side in (a, b)],
+                 "fp32 head": in_fp32(*heads), "fp32 router": in_fp32(*(runs.router_of(each["module"], len(each["lost"])) for each in self.routers)),
+                 "fp32 residual stream": in_fp32("add"),
+                 "norms and RoPE in fp32": in_fp32(*runs.paths_named("norm", "rotary")), "fp32 softmax": in_fp32("softmax")}
+        if a["recipe"] != b["recipe"] and b["recipe"] == "bf16":
+            # Its log-probabilities are computed once more in bf16: a pass beside the rollout's own.
+            tries[f"{a['recipe']} rollout with bf16 correction"] = [{**a, "recipe": "bf16"}, b]
+            del tries["one recipe"]
+        return {"none": [a, b], **{name: sides for name, sides in tries.items() if sides != [a, b]}}
+
+    def remedies(self, head=None, seeds=3, progress=None):
+        """The gap that remains after each remedy, and after none, the smallest first: a list of :class:`Remedy`.
+
+        head      the module that gives logits, by default the last Linear layer
+        seeds     pairs of seeds: of the tokens' order (0: as given) and of stochastic rounding; the interval is over them
+        progress  called with a line when a remedy begins; by default it is printed on stderr where that is a terminal
+        """
+        tell = progress or (lambda line: print(line, file=sys.stderr, flush=True) if sys.stderr.isatty() else None)
+        if self.rms is None or self.equal:
+            return Table()
+        tries, found = self._sides_of_remedies(head), Table()
+        for number, (name, sides) in enumerate(tries.items(), 1):
+            tell(f"remedy {number} of {len(tries)}: {name}")
+            pairs = [(self._gap(*sides, seed), self._gap(self._a, self._b, seed)) for seed in range(seeds)]
+            cost = sum((self._runs.known(side)[1] for side in sides), Counter())
+            if "correction" in name:
+                cost += self._runs.known(self._a)[1]
+            found.append(Remedy(name=name, rms=math.sqrt(sum(rms**2 for rms, _ in pairs) / seeds), **_factor(pairs),
+                                cost=dict(cost)))
+        return Table(sorted(found, key=lambda each: each["rms"]))
+
+    def plot(self, ax=None):
+        """The difference of each module's result over depth (matplotlib), with a's distance from fp64; returns the axes."""
+        from matplotlib import pyplot
+
+        ax = ax or pyplot.subplots(figsize=(8, 4.5))[1]
+        depth = range(len(self.growth_by_module))
+        for name, label in (("relative", "A against B"), ("from_fp64", "A against fp64")):
+            ax.plot(depth, [each[name] or math.nan for each in self.growth_by_module], marker=".", label=label)
+        ax.set_yscale("log", base=2)
+        ax.set_xticks(list(depth), [each["module"] for each in self.growth_by_module], rotation=90, fontsize=6)
+        ax.set_ylabel("difference relative to the result (rms)")
+        ax.legend()
+        return ax
+
+    def to_json(self):
+        """The figures as JSON text; log-probabilities as lists, infinities and NaN as texts."""
+        fields = {name: value for name, value in vars(self).items() if not name.startswith("_")}
+        fields["log_probabilities"] = {name: each.tolist() for name, each in self.log_probabilities.items()}
+        return json.dumps(plain(fields))
 
     def __repr__(self):
         sides = [f"{name} " + (", ".join(f"{key} {value}" for key, value in side.items() if value != _DEFAULTS[key]) or
@@ -183,9 +361,30 @@ class SideMismatch(Mismatch):
         lines = [*sides, figures, f"rms from fp64: A {self.distance['a']:.4g}, B {self.distance['b']:.4g}"]
         if self.first:
             f = self.first
-            lines.append(f"first difference: {f['operation']} of {f['module'] or '(no module)'}, element {f['element']}: "
-                         f"{f['a']!r} and {f['b']!r}")
+            lines.append(f"first difference: {f['operation']} of {f['module'] or '(no module)'}, {f['line']}, element "
+                         f"{f['element']}: {f['a']!r} and {f['b']!r}")
+        for name, first in self.not_finite_first.items():
+            if first:
+                lines.append(f"first value of {name.upper()} that is not finite: {first['value']} at {first['element']} of "
+                             f"{first['operation']}, module {first['module'] or '(none)'}, {first['line'] or 'no line'}; "
+                             f"remedy: {first['remedy']}")
+        lines += [f"router {each['module']}: {each['flips']} of {each['tokens']} tokens go to other experts; margin "
+                  f"{each['margin']:.3g}" + (f", of these {each['margin_of_flips']:.3g}" if each["flips"] else "")
+                  for each in self.routers]
         return "\n".join(lines)
+
+
+def _factor(pairs):
+    """The factor between (remaining, before), and its interval over the pairs."""
+    if any(rms == 0 or before == 0 for rms, before in pairs):
+        return {"factor": math.inf, "low": math.inf, "high": math.inf}
+    logs = [math.log(before / rms) for rms, before in pairs]
+    mean, n = sum(logs) / len(logs), len(logs)
+    if n == 1:
+        return {"factor": math.exp(mean), "low": 0.0, "high": math.inf}
+    deviation = math.sqrt(sum((x - mean)**2 for x in logs) / (n - 1))
+    half = _T95.get(n, 2.365 if n < 30 else 2.05) * deviation / math.sqrt(n)
+    return {"factor": math.exp(mean), "low": math.exp(mean - half), "high": math.exp(mean + half)}
 
 
 def side_mismatch(emulate, model, tokens, a, b):
@@ -199,44 +398,54 @@ def side_mismatch(emulate, model, tokens, a, b):
                          f"{embedding.num_embeddings - 1}")
     require_no_dropout(model)
     runs = _Model(emulate, model, tokens)
-    recorder, taken = _Recorder(), {"a": [], "b": []}
+    recorder = _Recorder()
+    against, routers = _Recorder(recorder), (_Routers(), _Routers())
+    taken, firsts, logits = {"a": [], "b": [], "fp64": []}, {}, {}
     same_batch = (a["batch"] or len(tokens)) == (b["batch"] or len(tokens))
-    logits = {"a": runs.logits(a, recorder if same_batch else None, taken["a"])}
-    against = _Recorder(recorder)
-    logits["b"] = runs.logits(b, against if same_batch else None, taken["b"])
-    with torch.no_grad():
-        logits["fp64"] = _logits_in_fp64(model, tokens)
+    for name, side, seen, chosen in (("a", a, recorder, routers[0]), ("b", b, against, routers[1])):
+        emulations = []
+        logits[name] = runs.logits(side, 0, [chosen, seen] if same_batch else [chosen], taken[name], emulations)
+        firsts[name] = next((dict(each.rounding.first) for each in emulations if each.rounding.first), None)
+        runs._known[repr(side), 0] = runs.log_probabilities(logits[name])["logprobs"], _costs(emulations)
+    exact = _Model(None, copy.deepcopy(model).double(), tokens)
+    if hasattr(getattr(exact.model, "config", None), "_experts_implementation"):
+        exact.model.config._experts_implementation = "eager"  # PyTorch's grouped products have no fp64
+    with torch.no_grad(), exact.hooked(taken["fp64"]):
+        result = exact.model(tokens)
+        logits["fp64"] = (result if isinstance(result, torch.Tensor) else result.logits).detach()
     logs = {name: runs.log_probabilities(x) for name, x in logits.items()}
     layers = sum(isinstance(each, torch.nn.ModuleList) and len(each) for each in model.modules()) or 1
     width = embedding.embedding_dim if embedding is not None else logits["a"].shape[-1]
     found = SideMismatch(runs, a, b, mismatch(logs["a"], logs["b"], layers=int(layers), width=width,
                                               vocabulary=logits["a"].shape[-1]))
     found.log_probabilities = {name: each["logprobs"] for name, each in logs.items()}
-    found.distance = {name: float((logs[name]["logprobs"] - logs["fp64"]["logprobs"]).pow(2).mean().sqrt()) for name in "ab"}
+    found.distance = {name: _rms(logs[name]["logprobs"] - logs["fp64"]["logprobs"]) for name in "ab"}
     found.first = against.first
-    found.growth_by_module = _growth(taken["a"], taken["b"])
+    found.not_finite_first = firsts
+    found.routers = routers[0].flips(routers[1])
+    low = emulations[0].recipe["low"]
+    found.growth_by_module = _growth(*(_whole(taken[name]) for name in ("a", "b", "fp64")), _PRECISION.get(low, 24))
     return found
 
 
-def _logits_in_fp64(model, tokens):
-    result = copy.deepcopy(model).double()(tokens)
-    return (result if isinstance(result, torch.Tensor) else result.logits).detach()
-
-
-def _growth(a, b):
+def _whole(taken):
     """Of the modules' results, chunks of a batch one after the other."""
-    def whole(taken):
-        joined = {}
-        for path, result in taken:
-            joined.setdefault(path, []).append(result.reshape(-1))
-        return {path: torch.cat(each) for path, each in joined.items()}
+    joined = {}
+    for path, result in taken:
+        joined.setdefault(path, []).append(result.reshape(-1))
+    return {path: torch.cat(each) for path, each in joined.items()}
 
-    found, others = [], whole(b)
-    for path, x in whole(a).items():
-        y = others.get(path)
+
+def _growth(a, b, exact, precision):
+    found = Table()
+    for path, x in a.items():
+        y = b.get(path)
         if y is None or y.shape != x.shape:
             continue
-        size = float(x.double().pow(2).mean().sqrt())
+        size, gap = _rms(x), (x.double() - y.double()).abs()
+        binade = torch.frexp(torch.maximum(x.abs(), y.abs()).double().clamp_min(max(size, 1e-300))).exponent
+        right = exact.get(path)
         found.append({"module": path, "differ": float((x.view(torch.int32) != y.view(torch.int32)).double().mean()),
-                      "relative": float((x.double() - y.double()).pow(2).mean().sqrt()) / size if size else 0.0})
+                      "relative": _rms(gap) / size if size else 0.0, "ulps": float((gap * 2.0**(precision - binade)).max()),
+                      "from_fp64": _rms(x - right) / size if size and right is not None and right.shape == x.shape else 0.0})
     return found

@@ -19,6 +19,7 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 import torch
 
 from . import _core, _search
+from ._attention import checked_tiling
 from ._backends import backend_of
 from ._diagnose import Diagnosis, diagnose
 from ._emulation import Emulation
@@ -55,8 +56,8 @@ def recipes() -> dict[str, str]:
 
 
 def emulate(unit: UnitLike = "h100", recipe: str | None = None, *, order: OrderLike = None, fp32: Sequence[str] = (),
-            modules: Mapping[str, Any] | None = None, strict: bool = True, seed: int = 0, against: str | None = None,
-            bound: float = 0.05) -> Emulation | Native:
+            modules: Mapping[str, Any] | None = None, attention: Mapping[str, Any] | None = None, strict: bool = True,
+            seed: int = 0, against: str | None = None, bound: float = 0.05) -> Emulation | Native:
     """A context in which PyTorch computes as a card does: every matrix product is that of a matrix unit.
 
     unit    a GPU ("h100", "a100.wmma"), a unit's key ("sm_90:wgmma.fp16.fp32"), a file that describes one, "ieee" (each
@@ -72,6 +73,8 @@ def emulate(unit: UnitLike = "h100", recipe: str | None = None, *, order: OrderL
             or cast
     modules from patterns of modules' paths to dictionaries: the "unit", "order" and, under a recipe, "recipe" of their
             products
+    attention   how torch.nn.functional.scaled_dot_product_attention is computed by tiles, as fused kernels do: a dictionary
+            of "tile", "split", "rescale_threshold", "p_format" (:func:`ulplab.attention`)
     strict  refuse an operation that may multiply inside and cannot be emulated (NotImplementedError with its name); else
             PyTorch computes it, and it is listed in the report
     seed    of stochastic rounding
@@ -96,7 +99,9 @@ def emulate(unit: UnitLike = "h100", recipe: str | None = None, *, order: OrderL
     name = str(recipe).replace("-", "_")
     kind, options = (Native, ()) if recipe is None else (Emulation, (ALIASES.get(name, name),))
     run = (beside(kind) if against else kind)(backend_of(unit), *options, order, fp32, strict, seed, modules)
-    run.bound = bound
+    run.bound, run.attention = bound, checked_tiling(attention)
+    if against and attention is not None:
+        raise ValueError("attention by tiles has no fp32 run beside; give against or attention")
     return run
 
 

@@ -116,8 +116,11 @@ TEST_CASE("products in an order are those of the promised model, and a backend w
     CHECK(matmul(*backend, fp16_to_fp32, a, b) == expected);
     CHECK(matmul(*in_order(make_backend("soft:h100"), {}), fp16_to_fp32, a, b) ==
           matmul(*make_backend("soft:h100"), fp16_to_fp32, a, b));
-    CHECK_THROWS_WITH_AS((void)matmul(*in_order(make_backend("eigen"), split), fp16_to_fp32, a, b),
-                         "eigen has an order of its own; orders are of matrix units", std::invalid_argument);
+    for (const std::string own : {"eigen", "soft:ieee"}) {
+        const std::string message = own + " has an order of its own; orders are of matrix units";
+        CHECK_THROWS_WITH_AS((void)matmul(*in_order(make_backend(own), split), fp16_to_fp32, a, b), message.c_str(),
+                             std::invalid_argument);
+    }
 }
 
 TEST_CASE("a recorded training run is replayed with the same trace, and another run is not") {
