@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "engine/analysis/token_mismatch.hpp"
 #include "engine/nets/nets.hpp"

@@ -309,14 +309,15 @@ def mismatch(model: torch.nn.Module, tokens: torch.Tensor, *, a: Mapping[str, An
 
     model   gives logits of (sequences, places, vocabulary), or an object with .logits; dropout off
     tokens  integers, sequences x places: each token but the first is judged given those before it
-    a, b    dictionaries of unit, recipe, order, fp32 (as in :func:`emulate`), batch (sequences that are computed together) and
-            modules (a dictionary from a module's path, or its end, to what differs there: {"lm_head": {"recipe": "fp32"}})
+    a, b    dictionaries of unit, recipe, order, fp32, attention (as in :func:`emulate`), batch (sequences that are computed
+            together) and modules (a dictionary from a module's path, or its end, to what differs there: {"lm_head":
+            {"recipe": "fp32"}})
 
     Returns a :class:`SideMismatch`: the figures of ulplab.mismatch, the distance of both from fp64, the first operation whose
-    bits differ, by_module() and remedies().
+    bits differ with its line, the growth by module, routers' flips, by_module(), remedies() and plot().
 
     ValueError: sides with unknown fields, tokens beyond the vocabulary, no logits, dropout that is on, a path that matches
-    nothing, an order that a unit cannot take.
+    nothing, an order or attention that a unit cannot take.
 
     >>> found = ulplab.torch.mismatch(model, tokens, a={"order": ulplab.Order(split_k=4)}, b={})
     >>> found.rms, found.first, found.remedies()
