@@ -84,8 +84,9 @@ class _Model:
 
     def router_of(self, path, experts):
         """Of the module that chooses experts, the part that scores them."""
-        return next((inside for inside, each in self.paths.items() if inside.startswith(path) and
-                     isinstance(getattr(each, "weight", None), torch.Tensor) and len(each.weight) == experts), path)
+        weights = ((inside, getattr(each, "weight", None)) for inside, each in self.paths.items()
+                   if f"{inside}.".startswith(f"{path}."))
+        return next((inside for inside, x in weights if isinstance(x, torch.Tensor) and len(x) == experts), path)
 
     @contextlib.contextmanager
     def hooked(self, taken):
@@ -206,7 +207,8 @@ class _Routers:
         """Against the other side's: a dictionary for each router."""
         found = []
         for module, chunks in self.seen.items():
-            (scores, chosen), (_, theirs) = (map(torch.cat, zip(*x)) for x in (chunks, other.seen.get(module, [[torch.empty(0)] * 2])))
+            scores, chosen = map(torch.cat, zip(*chunks))
+            theirs = torch.cat([mask for _, mask in other.seen.get(module, [(None, torch.empty(0))])])
             if chosen.shape != theirs.shape:
                 continue
             flipped, count = (chosen != theirs).any(-1), int(chosen[0].sum())
@@ -304,7 +306,8 @@ class SideMismatch(Mismatch):
                  "one recipe": as_in_a("recipe"),
                  "fp16 in place of bf16": [{**side, "recipe": {"bf16": "mixed_fp16"}.get(side["recipe"], side["recipe"])}
                                            for side in (a, b)],
-                 "fp32 head": in_fp32(*heads), "fp32 router": in_fp32(*(runs.router_of(each["module"], len(each["lost"])) for each in self.routers)),
+                 "fp32 head": in_fp32(*heads),
+                 "fp32 router": in_fp32(*(runs.router_of(each["module"], len(each["lost"])) for each in self.routers if each["module"])),
                  "fp32 residual stream": in_fp32("add"),
                  "norms and RoPE in fp32": in_fp32(*runs.paths_named("norm", "rotary")), "fp32 softmax": in_fp32("softmax")}
         if a["recipe"] != b["recipe"] and b["recipe"] == "bf16":
