@@ -50,9 +50,8 @@ constexpr std::array<ChapterText, 9> chapters = {{
      "save, and which published numbers follow from the arithmetic."},
     {"Agreement",
      "A sampler and a trainer, two batches, many ranks: the same weights and numbers, added in other orders, give "
-     "other "
-     "results. See how far apart they are, which of the differences is the format's and which the order's, and what it "
-     "costs to make them equal."},
+     "other results. See how far apart they are, which of the differences is the format's and which the order's, and "
+     "what it costs to make them equal."},
 }};
 
 }  // namespace
