@@ -156,8 +156,9 @@ std::vector<double> log_probabilities(const Tensor& logits, std::size_t place) {
     const auto top = static_cast<double>(std::ranges::max(row));
     double total = 0;
     for (const float x : row) total += step::exp(static_cast<double>(x) - top);
+    const double log_total = step::log(total);
     std::vector<double> logs;
-    for (const float x : row) logs.push_back(static_cast<double>(x) - top - step::log(total));
+    for (const float x : row) logs.push_back(static_cast<double>(x) - top - log_total);
     return logs;
 }
 
