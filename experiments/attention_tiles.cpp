@@ -219,11 +219,12 @@ void figure_tiles(const std::vector<Head>& heads, const std::vector<Measured>& a
         "are",
         evidence};
     figure.series = {{"bf16"}};
+    const std::vector<double> exact = exact_of(heads);
     for (int tile = 16; tile <= heads.front().k.rows(); tile *= 2) {
         const std::vector<float> out = computed(heads, {"", tile}).out;
         const double differ = share_of(different_bits(out, all[tiles_64].output.out), out);
         figure.series[0].points.push_back({static_cast<double>(tile), differ});
-        figure.meaning += fmt::format(" {:.2f} ({}),", rms_error(out, exact_of(heads)) / all[tiles_64].rms, tile);
+        figure.meaning += fmt::format(" {:.2f} ({}),", rms_error(out, exact) / all[tiles_64].rms, tile);
     }
     figure.axes = {{.label = "keys of a tile", .log_base = 2}, percent_axis("elements that differ")};
     figure.looks = {{.mark = Mark::linespoints}};
