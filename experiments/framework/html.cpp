@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -25,6 +26,27 @@ std::string escaped(std::string_view text) {
         }
     }
     return result;
+}
+
+std::string prose_html(std::string_view text) {
+    const std::string plain = escaped(text);
+    std::string html;
+    for (std::size_t at = 0; at < plain.size(); ++at) {
+        const bool raised = plain[at] == '^' && at > 0 && std::isdigit(static_cast<unsigned char>(plain[at - 1])) != 0;
+        const std::size_t open = raised && at + 1 < plain.size() && plain[at + 1] == '(' ? 1 : 0;
+        std::size_t end = at + 1 + open;
+        if (raised && end < plain.size() && plain[end] == '-') ++end;
+        const std::size_t digits = end;
+        end = std::min(plain.find_first_not_of("0123456789.", end), plain.size());
+        if (end > digits && plain[end - 1] == '.') --end;
+        if (!raised || end == digits || (open == 1 && (end == plain.size() || plain[end] != ')'))) {
+            html += plain[at];
+            continue;
+        }
+        html += "<sup>" + plain.substr(at + 1 + open, end - at - 1 - open) + "</sup>";
+        at = end - 1 + open;
+    }
+    return html;
 }
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
