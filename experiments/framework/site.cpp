@@ -84,6 +84,21 @@ std::string with_predictions(std::string_view html) {
     return result + std::string(html);
 }
 
+/// `<!-- live: swamp -->` as the place of a live figure (docs/playground/live.js).
+std::string with_live_figures(std::string html) {
+    constexpr std::string_view mark = "<!-- live: ", close = " -->";
+    for (std::size_t at = 0; (at = html.find(mark, at)) != std::string::npos;) {
+        const std::size_t end = html.find(close, at);
+        const std::string name = html.substr(at + mark.size(), end - at - mark.size());
+        html.replace(
+            at, end + close.size() - at,
+            fmt::format("<section class=\"live try\" data-live=\"{}\"><h2>Try it</h2><noscript>This figure needs "
+                        "scripts.</noscript></section>",
+                        escaped(name)));
+    }
+    return html;
+}
+
 /// The questions at a lesson's end with their folded answers: items of a list.
 std::vector<std::string> questions_of(const std::string& body) {
     std::vector<std::string> questions;
@@ -170,7 +185,7 @@ class Site {
     }
 
     void add_markdown(const std::string& source, MarkdownPage page) {
-        std::string body = with_predictions(with_drawings(source, with_links(source, page.html)));
+        std::string body = with_live_figures(with_predictions(with_drawings(source, with_links(source, page.html))));
         replace_all(body, "<table>", "<div class=\"wide\"><table>");
         replace_all(body, "</table>", "</table></div>");
         pages_[files_[source]] = {source, page.title, "<div class=\"text\">\n" + body, std::move(page.sections)};
@@ -369,14 +384,23 @@ class Site {
         const bool is_text = page.body.starts_with("<div class=\"text\">");
         const std::string script =
             page.body.find("<form class=\"predict\"") != std::string::npos ? plot_template("lesson.js") : "";
-        const std::string body = is_lesson(page.source) ? with_recall(page.source, page.body) : page.body;
+        std::string body = is_lesson(page.source) ? with_recall(page.source, page.body) : page.body;
+        std::string allowed = script_hash(script);
+        if (body.find("data-live=") !=
+            std::string::npos) {  // softfloat is WebAssembly, in a file beside the playground
+            for (const char* name : {"softfloat.js", "live.js"}) {
+                body += fmt::format("<script defer src=\"{}\"></script>\n",
+                                    relative(file, fmt::format("playground/{}", name)));
+            }
+            allowed += "' 'self' 'wasm-unsafe-eval";
+        }
         return with_navigation(filled(plot_template("report.html"),
                                       {{"title", escaped(page.title)},
                                        {"style", plot_template("report.css") + plot_template("single_page.css")},
                                        {"navigation", ""},
                                        {"body", body + (is_text ? footer(file, page) + "</div>\n" : "")},
                                        {"script", script},
-                                       {"script_hash", script_hash(script)}}),
+                                       {"script_hash", allowed}}),
                                file);
     }
 
