@@ -67,7 +67,7 @@
     const exponent = document.createElement('sup');
     exponent.textContent = String(scale);
     sentence.replaceChildren('With a loss scale of 2', exponent,
-        ` ${percent(part.zero)} of these gradients become zero in ${choice.value}, and ${percent(part.infinite)} infinite.`);
+        `, ${percent(part.zero)} of these gradients become zero in ${choice.value}, and ${percent(part.infinite)} infinite.`);
     slider.setAttribute('aria-valuetext', `loss scale 2 to the power of ${scale}`);
   };
   choice.append(...formats.map(([name]) => new Option(name)));

@@ -172,9 +172,10 @@ std::vector<Headline> headlines_of(const Results& results) {
 std::string headlines_html(const Results& results) {
     std::string html;
     for (const auto& [result, figure] : headlines_of(results)) {
-        html += fmt::format("<a class=\"headline\" href=\"{}#{}-{}\"><span class=\"drawing\">{}</span>{}</a>\n",
-                            escaped(chapter_page(result->chapter)), result->experiment, figure->name,
-                            drawing_html(*result, *figure), prose_html(figure->headline));
+        html += fmt::format(
+            "<a class=\"headline\" href=\"{}#{}-{}\"><span class=\"drawing\">{}</span><span>{}</span></a>\n",
+            escaped(chapter_page(result->chapter)), result->experiment, figure->name, drawing_html(*result, *figure),
+            prose_html(figure->headline));
     }
     return html;
 }
@@ -192,11 +193,13 @@ std::string answer_html(const Results& results) {
     }
     std::string answer = "Low precision overflows, swamps and underflows";
     if (all == 0) return answer + ".";
-    return answer +
-           fmt::format("; in {} of {} comparisons training learns as well as in fp32 all the same",
-                       counts[Verdict::reproduced], all) +
-           fmt::format(", in {} it does not, and in {} the seeds do not decide.",
-                       all - counts[Verdict::reproduced] - counts[Verdict::undecided], counts[Verdict::undecided]);
+    const int worse = all - counts[Verdict::reproduced] - counts[Verdict::undecided];
+    answer += fmt::format("; in {} of {} comparisons training learns as well as in fp32 all the same",
+                          counts[Verdict::reproduced], all);
+    if (worse > 0) answer += fmt::format(", in {} it does not", worse);
+    if (counts[Verdict::undecided] > 0)
+        answer += fmt::format(", in {} the seeds do not decide", counts[Verdict::undecided]);
+    return answer + ".";
 }
 
 /// The gradients of one experiment by exponent, for the figure with a loss scale to drag; "" where it has not been run.

@@ -185,7 +185,8 @@ class Site {
     }
 
     void add_markdown(const std::string& source, MarkdownPage page) {
-        std::string body = with_live_figures(with_predictions(with_drawings(source, with_links(source, page.html))));
+        std::string body =
+            with_live_figures(with_predictions(with_drawings(source, with_links(source, with_powers(page.html)))));
         replace_all(body, "<table>", "<div class=\"wide\"><table>");
         replace_all(body, "</table>", "</table></div>");
         pages_[files_[source]] = {source, page.title, "<div class=\"text\">\n" + body, std::move(page.sections)};
