@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds ulplab and runs its experiments; leaves out/report.html. Usage: ./run.sh [--quick|--full] [--no-install] [NAME...]
+# Builds ulplab and runs its experiments; leaves out/report.html and out/site. Usage: ./run.sh [--quick|--full] [--no-install] [NAME...]
 set -euo pipefail
 cd "$(dirname "$0")"
 . cmake/setup.sh
@@ -14,7 +14,7 @@ for argument in "$@"; do
         -h | --help)
             echo "Usage: ./run.sh [--quick|--full] [--no-install] [NAME...]"
             echo "Installs missing Debian packages and builds into build/release. Without names it runs all experiments"
-            echo "and writes out/report.html; with names it builds and runs these alone, in less time, and leaves their"
+            echo "and writes out/report.html and out/site; with names it builds and runs these alone, in less time, and leaves their"
             echo "figures in out/NAME. --no-install stops where a package is missing."
             exit 0 ;;
         -*) echo "run.sh: unknown option $argument; see ./run.sh --help" >&2; exit 2 ;;
@@ -52,9 +52,13 @@ begin=$SECONDS
 build/release/bin/ulplab run "$mode" all >build/release/run.log || failed=$?
 if [ "$failed" -gt 1 ]; then exit "$failed"; fi
 times+=", experiments $((SECONDS - begin)) s"
+begin=$SECONDS
+site=$(build/release/bin/ulplab site)
 report=$(build/release/bin/ulplab report)
+times+=", pages $((SECONDS - begin)) s"
 build/release/bin/ulplab claims || failed=$?
 say_what_is_left_out release
 echo "Report: $PWD/$report"
+echo "Site: $PWD/${site%%:*}"
 echo "Time: $times"
 exit "$failed"

@@ -16,7 +16,7 @@ if (format eq 'svg') {
     key_spacing = 1.15
     set terminal pngcairo size 1600,1000 font 'DejaVu Sans,22' enhanced linewidth 1.6 pointscale 1.6
 }
-tiny = sprintf(',%g', 0.75 * points)   # font sizes: set label ... font tiny
+tiny = sprintf(',%g', 0.8 * points)   # font sizes: set label ... font tiny
 small = sprintf(',%g', 0.87 * points)
 large = sprintf(',%g', (lesson ? 1 : 1.15) * points)
 set output figure . '.' . format

@@ -85,6 +85,7 @@ Command report_command();
 Command run_command();
 Command search_command();
 Command show_command();
+Command site_command();
 Command train_command();
 Command verify_command();
 
@@ -95,6 +96,7 @@ std::span<const Command> commands() {
         run_command(),
         report_command(),
         claims_command(),
+        site_command(),
         // Numbers.
         show_command(),
         formats_command(),

@@ -8,7 +8,6 @@
 #include <map>
 #include <set>
 
-#include "experiments/framework/card_evidence.hpp"
 #include "experiments/framework/html.hpp"
 #include "experiments/framework/sources.hpp"
 
@@ -50,15 +49,14 @@ std::string link_to_claim(const Claim& claim) {
     return fmt::format("<a href=\"{}#{}\"><code>{}</code></a>", register_page, escaped(claim.id), escaped(claim.id));
 }
 
-/// `note` stands below the statement, and below it what a card says of the claim's products.
-std::string claim_row(const StoredResult& result, const Claim& claim, const std::string& note) {
-    static const std::vector<CardEvidence> evidence = committed_card_evidence();
+/// `note` stands below the statement.
+std::string claim_row(const Claim& claim, const std::string& note) {
     return fmt::format(
         "<tr class=\"is-{0}\"><td data-label=\"Verdict\">{1}</td><td data-label=\"Claim\">{2}<br><span "
-        "class=\"source\">{3}<br>{6}</span></td><td data-label=\"Expected\" class=\"value\">{4}</td><td "
+        "class=\"source\">{3}</span></td><td data-label=\"Expected\" class=\"value\">{4}</td><td "
         "data-label=\"Measured\" class=\"value\">{5}</td></tr>\n",
-        style_of(claim.verdict), badge(claim.verdict), escaped(claim.statement), note, escaped(claim.expected),
-        escaped(claim.measured), escaped(card_mark(evidence, result.experiment, result.products, claim.kind)));
+        style_of(claim.verdict), badge(claim.verdict), prose_html(claim.statement), note, escaped(claim.expected),
+        escaped(claim.measured));
 }
 
 /// The document of a source: what stands before the place in it, which is in quotes or follows the year.
@@ -104,7 +102,7 @@ std::string erratum_anchor(std::size_t number) { return fmt::format("wrong-{}", 
 
 std::string statement_of(const Erratum& erratum) {
     const std::string place = place_in(erratum.source);
-    return escaped(place.empty() ? erratum.source : place);
+    return prose_html(place.empty() ? erratum.source : place);
 }
 
 constexpr std::string_view nothing_wrong = "<p>Nothing: no claim was refuted.</p>\n";
@@ -140,6 +138,17 @@ std::string counts_table(const std::vector<StoredResult>& results) {
     return html + "</tbody>\n</table>\n";
 }
 
+std::string counts_line(const std::vector<StoredResult>& results) {
+    Counts counts;
+    std::size_t all = 0;
+    for (const StoredResult& result : results) {
+        for (const auto& [verdict, count] : counts_of(result.claims)) counts[verdict] += count;
+        all += result.claims.size();
+    }
+    return fmt::format("<p class=\"counts\"><a href=\"{}\">{} claims</a>: {}</p>\n", register_page, all,
+                       counts_html(counts));
+}
+
 std::string claims_html(const StoredResult& result) {
     const std::vector<Claim>& claims = result.claims;
     if (claims.empty()) return "";
@@ -147,7 +156,7 @@ std::string claims_html(const StoredResult& result) {
         fmt::format("<details class=\"claims\"{}><summary>{} claims: {}</summary>\n{}", all_hold(claims) ? "" : " open",
                     claims.size(), counts_html(counts_of(claims)), table_head);
     for (const Claim& claim : claims) {
-        html += claim_row(result, claim, fmt::format("{} &middot; {}", escaped(claim.source), link_to_claim(claim)));
+        html += claim_row(claim, fmt::format("{} &middot; {}", escaped(claim.source), link_to_claim(claim)));
     }
     return html + "</tbody>\n</table>\n</details>\n";
 }
@@ -163,10 +172,9 @@ std::string register_html(const std::vector<StoredResult>& results) {
             const std::string document = document_of(claim.source);
             if (!rows.contains(document)) documents.push_back(document);
             const std::string place = place_in(claim.source);
-            std::string row =
-                claim_row(result, claim,
-                          fmt::format("{}{}<a href=\"{}\"><code>{}</code></a>", escaped(place),
-                                      place.empty() ? "" : " &middot; ", escaped(experiment), escaped(claim.id)));
+            std::string row = claim_row(
+                claim, fmt::format("{}{}<a href=\"{}\"><code>{}</code></a>", escaped(place),
+                                   place.empty() ? "" : " &middot; ", escaped(experiment), escaped(claim.id)));
             rows[document] += row.insert(3, fmt::format(" id=\"{}\"", escaped(claim.id)));
             ++counts[document][claim.verdict];
             ++all[claim.verdict];
@@ -187,16 +195,24 @@ std::string register_html(const std::vector<StoredResult>& results) {
 }
 
 std::string errata_lines(const std::vector<StoredResult>& results) {
+    constexpr std::size_t shown = 5;
     std::vector<Erratum> errata = errata_of(results);
     std::erase_if(errata, is_own);
     if (errata.empty()) return std::string(nothing_wrong);
     std::string html = "<ol class=\"errata\">\n";
-    for (std::size_t i = 0; i < errata.size(); ++i) {
-        html += fmt::format("<li><a href=\"{}#{}\" title=\"{}\">{}</a> <span class=\"source\">{}{}</span></li>\n",
-                            errata_page, erratum_anchor(i), escaped(errata[i].source), statement_of(errata[i]),
-                            errata[i].claims.size(), errata[i].claims.size() == 1 ? " reason" : " reasons");
+    for (std::size_t i = 0; i < std::min(shown, errata.size()); ++i) {
+        const Claim& claim = *errata[i].claims.front();
+        html += fmt::format(
+            "<li><strong>{}</strong> <span class=\"source\">{}</span><br>{} Measured: <span "
+            "class=\"value\">{}</span>. <a href=\"{}#{}\">{}</a></li>\n",
+            statement_of(errata[i]), escaped(document_of(errata[i].source)), prose_html(claim.statement),
+            escaped(claim.measured), errata_page, erratum_anchor(i),
+            errata[i].claims.size() == 1 ? "the counter-example"
+                                         : fmt::format("all {} counter-examples", errata[i].claims.size()));
     }
-    return html + "</ol>\n";
+    html += "</ol>\n";
+    if (errata.size() > shown) html += fmt::format("<p><a href=\"{}\">All {}</a></p>\n", errata_page, errata.size());
+    return html;
 }
 
 std::string errata_html(const std::vector<StoredResult>& results) {

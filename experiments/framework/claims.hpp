@@ -15,6 +15,9 @@ inline constexpr std::string_view errata_page = "report-sources.html";
 /// "overflow" of "Overflow": in the name of the chapter's page, report-overflow.html.
 std::string chapter_page(std::string_view chapter);
 
+/// "640 claims: 500 reproduced, 60 refuted", with a link to the register.
+std::string counts_line(const std::vector<StoredResult>& results);
+
 /// How many claims of each kind have which verdict.
 std::string counts_table(const std::vector<StoredResult>& results);
 
@@ -24,7 +27,8 @@ std::string claims_html(const StoredResult& result);
 /// All claims by the document that makes them, in the order in which the documents appear; each links its experiment.
 std::string register_html(const std::vector<StoredResult>& results);
 
-/// A line for each statement of a source that did not stand, with the number of its counter-examples.
+/// The five statements of sources with the most counter-examples: the statement, what is true instead, what was
+/// measured.
 std::string errata_lines(const std::vector<StoredResult>& results);
 
 /// The same statements with every counter-example.

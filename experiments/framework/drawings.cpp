@@ -68,12 +68,14 @@ bool is_drawing(std::string_view inside) {
     return true;
 }
 
-std::string inline_svg(std::string svg, const std::string& name, const std::string& title) {
+}  // namespace
+
+std::string svg_html(std::string svg, const std::string& name, const std::string& title) {
     const std::size_t start = svg.find("<svg");
     const std::size_t end = svg.find("</svg>", start);
     const std::size_t end_of_tag = svg.find('>', start);
     if (end == std::string::npos || !is_drawing(std::string_view(svg).substr(end_of_tag, end - end_of_tag))) {
-        return "<p class=\"missing\">This file holds no drawing.</p>";
+        return "";
     }
     const std::string tag = svg.substr(start, end_of_tag - start);
     const std::size_t box = tag.find("viewBox=\"");
@@ -103,11 +105,11 @@ std::string inline_svg(std::string svg, const std::string& name, const std::stri
            svg;
 }
 
-}  // namespace
-
 std::string drawing_html(const StoredResult& result, const StoredFigure& figure) {
     if (!figure.svg.empty()) {
-        return inline_svg(figure.svg, fmt::format("{}_{}", result.experiment, figure.name), figure.title);
+        const std::string drawing =
+            svg_html(figure.svg, fmt::format("{}_{}", result.experiment, figure.name), figure.title);
+        return drawing.empty() ? "<p class=\"missing\">This file holds no drawing.</p>" : drawing;
     }
     return fmt::format(
         "<p class=\"missing\">Not drawn: gnuplot was not there or found nothing to draw. To draw it: "
@@ -115,26 +117,42 @@ std::string drawing_html(const StoredResult& result, const StoredFigure& figure)
         result.experiment);
 }
 
-std::string figure_html(const StoredResult& result, const StoredFigure& figure) {
-    constexpr std::size_t characters_shown = 240;  // a longer text is folded
+namespace {
+
+/// The weakest thing that the figure's evidence rests on, in a word or three.
+std::string badge_of(const StoredResult& result, const StoredFigure& figure) {
     static const std::vector<CardEvidence> cards = committed_card_evidence();
+    if (figure.evidence.empty()) return "arithmetic alone";
+    const bool seen = !result.products.empty() && std::ranges::all_of(result.products, [&](const UnitProducts& row) {
+        return is_seen_on_card(cards, result.experiment, row);
+    });
+    if (seen) return "all its products seen on a card";
+    constexpr std::pair<std::string_view, std::string_view> words[] = {{": specified", "units as specified"},
+                                                                       {": published", "units as published"},
+                                                                       {": recorded", "units as recorded"},
+                                                                       {": verified live", "units verified live"}};
+    for (const auto& [mark, word] : words) {
+        if (figure.evidence.find(mark) != std::string::npos) return std::string(word);
+    }
+    return "models of matrix units";
+}
+
+}  // namespace
+
+std::string figure_html(const StoredResult& result, const StoredFigure& figure) {
+    const std::string badge = badge_of(result, figure);
     const std::string evidence = figure.evidence.empty()
-                                     ? "No hardware model is involved: the arithmetic of the formats alone."
-                                     : escaped(figure.evidence);
-    const std::string card = figure.evidence.empty()
-                                 ? ""
-                                 : fmt::format("\n<p class=\"evidence\"><strong>On a card.</strong> {}.</p>",
-                                               escaped(card_mark(cards, result.experiment, result.products)));
-    const bool fold = evidence.size() > characters_shown;
+                                     ? fmt::format("<p class=\"evidence\"><span class=\"badge\">{}</span></p>", badge)
+                                     : fmt::format(
+                                           "<details class=\"evidence\"><summary><span "
+                                           "class=\"badge\">{}</span></summary>{}</details>",
+                                           badge, escaped(figure.evidence));
     return fmt::format(
         "<figure id=\"{0}-{1}\" class=\"answers\">\n<div class=\"drawing\">{2}</div>\n<figcaption>\n"
-        "<p><strong>What to see.</strong> {3}</p>\n{4}{5}{6}{7}\n"
+        "<p>{3}</p>\n{4}\n"
         "<p class=\"links\"><a href=\"{0}/{1}.png\">PNG</a> <a href=\"{0}/{1}.svg\">SVG</a> "
         "<a href=\"{0}/data.csv\">data</a></p>\n</figcaption>\n</figure>\n",
-        result.experiment, figure.name, drawing_html(result, figure), escaped(figure.meaning),
-        fold ? "<details class=\"evidence\"><summary>Evidence</summary>"
-             : "<p class=\"evidence\"><strong>Evidence.</strong> ",
-        evidence, fold ? "</details>" : "</p>", card);
+        result.experiment, figure.name, drawing_html(result, figure), prose_html(figure.meaning), evidence);
 }
 
 }  // namespace ulp

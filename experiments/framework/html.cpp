@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -26,6 +27,39 @@ std::string escaped(std::string_view text) {
     }
     return result;
 }
+
+std::string with_powers(std::string_view html) {
+    std::string result;
+    bool literal = false;  // in a block or a piece of code
+    for (std::size_t at = 0; at < html.size(); ++at) {
+        if (html[at] == '<') {
+            const std::size_t end = std::min(html.find('>', at), html.size() - 1);
+            const std::string_view tag = html.substr(at, end + 1 - at);
+            if (tag.starts_with("<pre") || tag.starts_with("<code")) literal = true;
+            if (tag.starts_with("</pre") || tag.starts_with("</code")) literal = false;
+            result += tag;
+            at = end;
+            continue;
+        }
+        const bool raised =
+            !literal && html[at] == '^' && at > 0 && std::isdigit(static_cast<unsigned char>(html[at - 1])) != 0;
+        const std::size_t open = raised && at + 1 < html.size() && html[at + 1] == '(' ? 1 : 0;
+        std::size_t end = at + 1 + open;
+        if (raised && end < html.size() && html[end] == '-') ++end;
+        const std::size_t digits = end;
+        end = std::min(html.find_first_not_of("0123456789.", end), html.size());
+        if (end > digits && html[end - 1] == '.') --end;
+        if (!raised || end == digits || (open == 1 && (end == html.size() || html[end] != ')'))) {
+            result += html[at];
+            continue;
+        }
+        result += "<sup>" + std::string(html.substr(at + 1 + open, end - at - 1 - open)) + "</sup>";
+        at = end - 1 + open;
+    }
+    return result;
+}
+
+std::string prose_html(std::string_view text) { return with_powers(escaped(text)); }
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
     for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {

@@ -13,6 +13,11 @@ namespace ulp {
 /// Text as HTML shows it.
 std::string escaped(std::string_view text);
 
+/// HTML with powers raised, but for code: 2^-11 as 2 and a small -11 above.
+std::string with_powers(std::string_view html);
+/// A sentence as HTML, with powers raised.
+std::string prose_html(std::string_view text);
+
 void replace_all(std::string& text, std::string_view from, std::string_view to);
 
 /// The template with each {{mark}} replaced by its value; marks in a value stay as they are. Throws std::out_of_range

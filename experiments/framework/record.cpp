@@ -285,6 +285,7 @@ StoredResult parse_result(const fs::path& folder) {
     require_printable(folder, record);
     require_printable(folder, manifest);
     StoredResult result;
+    result.folder = folder;
     result.experiment = plain_name(record.at("experiment"));
     result.title = record.at("title");
     result.question = record.at("question");

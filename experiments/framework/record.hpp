@@ -67,6 +67,7 @@ struct StoredFigure {
 };
 
 struct StoredResult {
+    std::filesystem::path folder;
     std::string experiment, title, question, chapter, version, mode, backend;
     std::uint64_t seed = 0;
     std::vector<std::pair<std::string, std::string>> settings;

@@ -3,23 +3,28 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
 
+#include "engine/files/whole_file.hpp"
 #include "experiments/framework/card_evidence.hpp"
 #include "experiments/framework/claims.hpp"
 #include "experiments/framework/drawings.hpp"
 #include "experiments/framework/experiment.hpp"
 #include "experiments/framework/figures.hpp"
 #include "experiments/framework/html.hpp"
+#include "softfloat/names.hpp"
 
 namespace ulp {
 namespace {
 
 using Results = std::vector<StoredResult>;
 
-/// The opening shows as many figures, or one a chapter.
-constexpr std::size_t headlines_shown = 10;
+/// The opening shows as many figures.
+constexpr std::size_t headlines_shown = 5;
 /// A chapter with more figures shows the first of each experiment and folds the others.
-constexpr std::size_t figures_unfolded = 20;
+constexpr std::size_t figures_unfolded = 8;
 
 /// The command that makes the result again: of its settings those that are not the experiment's own.
 std::string command_of(const StoredResult& result) {
@@ -78,7 +83,7 @@ std::string figures_html(const StoredResult& result, bool fold) {
         if (fold && i == 1) {
             std::string titles;
             for (std::size_t more = 1; more < result.figures.size(); ++more) {
-                titles += (more == 1 ? "" : "; ") + escaped(result.figures[more].title);
+                titles += (more == 1 ? "" : "; ") + prose_html(result.figures[more].title);
             }
             html += fmt::format("<details><summary>{} more: {}</summary>\n", result.figures.size() - 1, titles);
         }
@@ -108,8 +113,9 @@ std::string section_html(const StoredResult& result, bool fold, const Results& r
     return fmt::format(
         "<section id=\"{}\">\n<h2>{}</h2>\n<p class=\"question\">{}</p>\n{}{}<div "
         "class=\"folded\">{}{}{}{}</div>\n</section>\n",
-        result.experiment, escaped(result.title), escaped(result.question), origin_html(result.experiment, reported),
-        figures_html(result, fold), claims_html(result), seen_html(result), evidence_html(result), run_html(result));
+        result.experiment, prose_html(result.title), prose_html(result.question),
+        origin_html(result.experiment, reported), figures_html(result, fold), claims_html(result), seen_html(result),
+        evidence_html(result), run_html(result));
 }
 
 std::string chapter_html(const Results& results, const std::string& chapter, const Results& reported) {
@@ -145,25 +151,19 @@ struct Headline {
     const StoredFigure* figure;
 };
 
-/// The first figure with a sentence of each chapter, and of the others the first ones, in the order of the results.
+/// The first figure with a sentence of each chapter, then the second ones, in the order of the results.
 std::vector<Headline> headlines_of(const Results& results) {
-    std::vector<Headline> all;
+    std::map<std::string, std::size_t> before;  // in the chapter
+    std::vector<std::pair<std::size_t, Headline>> all;
     for (const StoredResult& result : results) {
         for (const StoredFigure& figure : result.figures) {
-            if (!figure.headline.empty()) all.push_back({&result, &figure});
+            if (!figure.headline.empty()) all.push_back({before[result.chapter]++, {&result, &figure}});
         }
     }
-    const auto is_first = [&](const Headline& one) {
-        return &one ==
-               &*std::ranges::find(all, one.result->chapter, [](const Headline& h) { return h.result->chapter; });
-    };
-    const auto chapters = static_cast<std::size_t>(std::ranges::count_if(all, is_first));
-    std::size_t others = headlines_shown - std::min(chapters, headlines_shown);
+    std::ranges::stable_sort(all, {}, &std::pair<std::size_t, Headline>::first);
     std::vector<Headline> shown;
-    for (const Headline& one : all) {
-        if (!is_first(one) && others == 0) continue;
-        if (!is_first(one)) --others;
-        shown.push_back(one);
+    for (const auto& [rank, one] : all) {
+        if (shown.size() < headlines_shown) shown.push_back(one);
     }
     return shown;
 }
@@ -172,26 +172,76 @@ std::vector<Headline> headlines_of(const Results& results) {
 std::string headlines_html(const Results& results) {
     std::string html;
     for (const auto& [result, figure] : headlines_of(results)) {
-        html += fmt::format("<a class=\"headline\" href=\"{}#{}-{}\"><span class=\"drawing\">{}</span>{}</a>\n",
-                            escaped(chapter_page(result->chapter)), result->experiment, figure->name,
-                            drawing_html(*result, *figure), escaped(figure->headline));
+        html += fmt::format(
+            "<a class=\"headline\" href=\"{}#{}-{}\"><span class=\"drawing\">{}</span><span>{}</span></a>\n",
+            escaped(chapter_page(result->chapter)), result->experiment, figure->name, drawing_html(*result, *figure),
+            prose_html(figure->headline));
     }
     return html;
 }
 
-std::string opening_html(const Results& results) {
-    std::size_t claims = 0;
-    for (const StoredResult& result : results) claims += result.claims.size();
-    return filled(plot_template("report_opening.html"), {{"experiments", fmt::format("{}", results.size())},
-                                                         {"claims", fmt::format("{}", claims)},
-                                                         {"counts", counts_table(results)},
-                                                         {"errata", errata_lines(results)},
-                                                         {"headlines", headlines_html(results)}});
+/// What the comparisons of trainings with fp32 show, in a sentence.
+std::string answer_html(const Results& results) {
+    std::map<Verdict, int> counts;
+    int all = 0;
+    for (const StoredResult& result : results) {
+        for (const Claim& claim : result.claims) {
+            if (!claim.parity) continue;
+            ++counts[claim.verdict];
+            ++all;
+        }
+    }
+    std::string answer = "Low precision overflows, swamps and underflows";
+    if (all == 0) return answer + ".";
+    const int worse = all - counts[Verdict::reproduced] - counts[Verdict::undecided];
+    answer += fmt::format("; in {} of {} comparisons training learns as well as in fp32 all the same",
+                          counts[Verdict::reproduced], all);
+    if (worse > 0) answer += fmt::format(", in {} it does not", worse);
+    if (counts[Verdict::undecided] > 0)
+        answer += fmt::format(", in {} the seeds do not decide", counts[Verdict::undecided]);
+    return answer + ".";
+}
+
+/// The gradients of one experiment by exponent, for the figure with a loss scale to drag; "" where it has not been run.
+std::string gradients_json(const Results& results) {
+    const auto result = std::ranges::find(results, "gradient_histogram", &StoredResult::experiment);
+    if (result == results.end()) return "";
+    std::map<int, double> shares;
+    std::istringstream rows(read_whole_file(result->folder / "data.csv"));
+    for (std::string row; std::getline(rows, row);) {
+        if (!row.starts_with("by_layer,") || row.find("_gradient ") == std::string::npos) continue;
+        const std::size_t x = row.find(',', row.find(',') + 1) + 1;  // figure,series,x,x_bits,y
+        const std::size_t y = row.find(',', row.find(',', x) + 1) + 1;
+        shares[std::stoi(row.substr(x))] += std::stod(row.substr(y));
+    }
+    nlohmann::json formats = nlohmann::json::array();
+    for (const char* name : {"fp16", "bf16", "e5m2", "e4m3", "e2m1"}) {
+        const FloatFormat format = format_by_name(name);
+        formats.push_back({name, format.smallest_exponent(), format.emin(), format.emax()});
+    }
+    return nlohmann::json{{"shares", nlohmann::json(std::vector<std::pair<int, double>>(shares.begin(), shares.end()))},
+                          {"formats", formats}}
+        .dump();
+}
+
+std::string opening_html(const Results& results, std::string_view site) {
+    const std::string gradients = gradients_json(results);
+    return filled(
+        plot_template("report_opening.html"),
+        {{"answer", answer_html(results)},
+         {"experiments", fmt::format("{}", results.size())},
+         {"live", gradients.empty() ? "" : filled(plot_template("live_histogram.html"), {{"data", gradients}})},
+         {"doors", site.empty() ? "<p><code>ulplab site</code> writes lessons, playground and guides beside "
+                                  "this report.</p>\n"
+                                : filled(plot_template("doors.html"), {{"site", std::string(site)}})},
+         {"counts", counts_line(results)},
+         {"errata", errata_lines(results)},
+         {"headlines", headlines_html(results)}});
 }
 
 }  // namespace
 
-std::vector<ReportPage> report_pages(const Results& results) {
+std::vector<ReportPage> report_pages(const Results& results, std::string_view site) {
     std::vector<Link> links = {{"report.html", "Report"}};
     std::vector<std::pair<std::string, Results>> chapters;
     for (const StoredResult& result : results) {
@@ -204,9 +254,10 @@ std::vector<ReportPage> report_pages(const Results& results) {
     links.push_back({std::string(errata_page), "What the sources get wrong"});
     links.push_back({std::string(register_page), "Register of claims"});
 
-    const std::string script = plot_template("report.js");
     std::vector<ReportPage> pages;
     const auto add = [&](const std::string& file, const std::string& title, const std::string& body) {
+        const bool live = body.find("id=\"gradients\"") != std::string::npos;
+        const std::string script = plot_template("report.js") + (live ? plot_template("live_histogram.js") : "");
         pages.push_back({file, filled(plot_template("report.html"), {{"title", escaped(title)},
                                                                      {"style", plot_template("report.css")},
                                                                      {"navigation", navigation(links, file)},
@@ -214,13 +265,14 @@ std::vector<ReportPage> report_pages(const Results& results) {
                                                                      {"script", script},
                                                                      {"script_hash", script_hash(script)}})});
     };
-    add("report.html", "results", opening_html(results));
+    add("report.html", "what low precision does to training", opening_html(results, site));
     for (const auto& [chapter, own] : chapters)
         add(chapter_page(chapter), chapter, chapter_html(own, chapter, results));
     add(std::string(errata_page), "what the sources get wrong",
         filled(plot_template("report_sources.html"), {{"errata", errata_html(results)}}));
     add(std::string(register_page), "register of claims",
-        filled(plot_template("report_register.html"), {{"register", register_html(results)}}));
+        filled(plot_template("report_register.html"),
+               {{"counts", counts_table(results)}, {"register", register_html(results)}}));
     return pages;
 }
 

@@ -177,20 +177,49 @@ def check_figure(browser, number, fail):
     browser.ask(BUTTON.format(number, 1))
 
 
+# A wrong and then the right answer to each prediction of a lesson; what is still covered, and what was said.
+PREDICT = """(() => [...document.querySelectorAll('form.predict')].map(form => {
+  const field = form.querySelector('input, select'), say = () => form.querySelector('output').textContent.slice(0, 5);
+  let covered = form.nextElementSibling;
+  while (covered.matches('form.predict')) covered = covered.nextElementSibling;
+  const before = covered.hidden || form.previousElementSibling.matches('form.predict');
+  const answer = value => { field.value = value; form.requestSubmit(); return say(); };
+  const other = [...(field.options || [])].map(o => o.value).find(v => v && v !== form.dataset.answer) || 'x';
+  return [before, answer(other), answer(form.dataset.answer)];
+}))()"""
+# Whether each live figure of a lesson stands, with its tasks.
+LIVE = """new Promise(done => { const look = left => {
+  const all = [...document.querySelectorAll('section[data-live]')];
+  const there = all.every(box => box.querySelectorAll('.live-tasks li').length === 2 && box.querySelector('.live-content').children.length > 0);
+  if (there || left === 0) done(there ? all.length : -1); else setTimeout(() => look(left - 1), 100);
+}; look(100); })"""
+
+
+def check_lesson(browser, fail):
+    for covered, wrong, right in browser.ask(PREDICT):
+        if not covered or wrong != "Not s" or right != "Right":
+            fail(f"a prediction: covered {covered}, a wrong answer {wrong}, the right one {right}")
+    if browser.ask("[...document.querySelectorAll('pre')].some(pre => pre.hidden)"):
+        fail("an output stays covered")
+    return browser.ask(LIVE)
+
+
 def main():
     program, folder = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
     pages = sorted(folder.glob(sys.argv[3] if len(sys.argv) > 3 else "report*.html"))
+    lessons = sorted((folder / "site/lessons").glob("[0-9]*.html"))
+    live = 0
     shots = pathlib.Path(sys.argv[4]) if len(sys.argv) > 4 else None
     faults, figures, pictures = [], 0, 0
     browser = Browser(program)
     views = [(DESK, "light"), (PHONE, "dark")] + ([(DESK, "dark"), (PHONE, "light")] if shots else [])
-    for page in pages:
+    for page in pages + lessons:
         for size, scheme in views:
             where = f"{page.name}, {size[0]} pixels, {scheme}"
             fail = lambda what: faults.append(f"{where}: {what}")
             browser.open(page.as_uri(), size, scheme)
             height = browser.ask("document.documentElement.scrollHeight")
-            if size == DESK and height > MOST_SCREENS * size[1]:
+            if size == DESK and page in pages and height > MOST_SCREENS * size[1]:
                 fail(f"{height / size[1]:.1f} screens, more than {MOST_SCREENS}")
             if shots:
                 browser.picture(shots / f"{page.stem}_{size[0]}_{scheme}.png", height)
@@ -207,10 +236,15 @@ def main():
                 for number in range(count):
                     check_figure(browser, number, fail)
                 figures += count
+            if page in lessons:
+                there = check_lesson(browser, fail)
+                live += max(0, there)
+                if there < 0:
+                    fail("a live figure does not stand")
             for message in browser.messages():
                 fail("console: " + message)
     browser.close()
-    print(f"{len(pages)} pages, {figures} figures, {pictures} times a picture, {len(faults)} faults")
+    print(f"{len(pages)} pages, {len(lessons)} lessons, {figures} figures, {live} times a live one, {pictures} times a picture, {len(faults)} faults")
     print("\n".join(faults[:40]))
     sys.exit(1 if faults or not pages or not figures else 0)
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A report opened in Chromium as a reader opens it (report_browser.py): bars, curves, marks and pictures, on every page.
+# A report and the site's lessons opened in Chromium as a reader opens them (report_browser.py): bars, curves, marks and
+# pictures, on every page; predictions and live figures in lessons.
 # Usage: report_browser.sh ULPLAB
 set -euo pipefail
 ulplab=$1
@@ -12,7 +13,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 "$ulplab" run fusion underflow detection --smoke --out "$work" >"$work/log" 2>&1 || [ $? -eq 1 ]  # 1: another verdict
-"$ulplab" report --out "$work" >>"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
+for command in report site; do "$ulplab" $command --out "$work" >>"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }; done
 
 # Pages with a fault each, which must be found: a picture and a script that the policy refuses, something too wide, and
 # figures without their script.
