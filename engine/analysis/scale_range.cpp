@@ -66,6 +66,12 @@ int largest_scale(double absmax, const FloatFormat& format) {
 }
 
 ScaleRange scale_range(const std::vector<NamedCounts>& tensors, const FloatFormat& format) {
+    if (format.is_table()) {
+        throw UsageError(
+            fmt::format("a loss scale needs a format with fields, and {} is a table of values; choose another "
+                        "--target",
+                        name_of(format)));
+    }
     Binades all;
     double absmax = 0;
     for (const NamedCounts& tensor : tensors) {

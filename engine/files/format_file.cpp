@@ -109,7 +109,8 @@ Specials specials_of(const std::string& name) {
 /// Throws where the fields make no format.
 void require_sensible(const FloatFormat& format) {
     const auto fail = [](const std::string& what) { throw std::invalid_argument(what); };
-    if (format.code_bits() > 64) fail(fmt::format("a format has at most 64 bits, not {}", format.code_bits()));
+    if (format.exponent_bits + format.fraction_bits > 63)
+        fail(fmt::format("a format has at most 64 bits, not {}", format.code_bits()));
     if (format.specials == Specials::ieee && (format.fraction_bits == 0 || format.exponent_bits < 2)) {
         fail(
             "\"specials\" ieee needs at least 2 exponent bits, and a fraction bit to tell NaN from infinity; "

@@ -472,7 +472,7 @@ void add_format(py::module_& module) {
                             "A number format. Functions take its name (\"fp16\") wherever they take a Format.")
         .def(py::init([](const py::object& name) { return format_of(name); }), py::arg("name"))
         .def(py::pickle(
-            [](const FloatFormat& f) {
+            [](const FloatFormat& f) -> py::tuple {
                 if (f.is_table()) return py::make_tuple(format_json(f).dump());
                 return py::make_tuple(f.exponent_bits, f.fraction_bits, f.bias, static_cast<int>(f.specials),
                                       f.has_sign, f.has_subnormals, f.padding_bits, f.unused_exponents, f.even_codes,

@@ -32,6 +32,15 @@ std::string text_of(double value, const FloatFormat& format, std::uint64_t magni
 
 nlohmann::ordered_json to_json(const FormatDescription& row) {
     const FloatFormat& format = row.format.format;
+    if (format.is_table()) {
+        return {{"name", row.format.name},
+                {"description", row.format.description},
+                {"storage_bits", format.storage_bits()},
+                {"largest", row.largest},
+                {"smallest_positive", row.smallest_positive},
+                {"epsilon", row.epsilon},
+                {"specials", row.specials}};
+    }
     return {{"name", row.format.name},
             {"description", row.format.description},
             {"storage_bits", format.storage_bits()},

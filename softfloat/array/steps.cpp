@@ -67,30 +67,42 @@ std::vector<std::uint32_t> places_of(const FloatFormat& format) {
 
 Steps::Steps(const FloatFormat& format, const Context& context) : one_byte_(bytes_of(format) == 1) {
     fill(format, context, places_of(format));
-    // Buckets as large as leaves two steps in each; at most 2^18.
-    const auto most_in_bucket = [&](int shift) {
-        std::size_t most = 0;
-        for (std::size_t i = 0, j = 0; i < at_.size(); i = j) {
-            while (j < at_.size() && at_[j] >> shift == at_[i] >> shift) ++j;
-            most = std::max(most, j - i);
+    make_buckets();
+    // The last place of all, a NaN, reaches the end of a bucket without a step.
+    numbers_.push_back(numbers_.back());
+    if (one_byte_) bytes_.push_back(bytes_.back());
+    if (!one_byte_) words_.push_back(words_.back());
+}
+
+void Steps::make_buckets() {
+    const auto is_crowded = [&](std::size_t begin, std::size_t end, int shift) {
+        for (std::size_t i = begin; i + 1 < end; ++i) {
+            if (at_[i] >> shift == at_[i + 1] >> shift) return true;
         }
-        return static_cast<int>(most);
+        return false;
     };
-    for (shift_ = 22; shift_ > 14 && (steps_ = most_in_bucket(shift_)) > 2; --shift_) {
-    }
-    steps_ = most_in_bucket(shift_);
-    first_.resize(std::size_t{1} << (32 - shift_));
-    for (std::size_t bucket = 0, i = 0; bucket < first_.size(); ++bucket) {
-        while (i < at_.size() && at_[i] >> shift_ < bucket) ++i;
-        first_[bucket] = static_cast<std::uint32_t>(i);
-    }
-    // A look-up compares with up to steps_ steps behind the last one.
-    const auto more = static_cast<std::size_t>(std::max(steps_, 2));
-    at_.insert(at_.end(), more, ~0U);
-    const auto extend = [&](auto& results) {
-        if (!results.empty()) results.insert(results.end(), more, results.back());
+    const auto add = [&](std::size_t begin, std::size_t end, std::uint32_t first_place, std::uint64_t places,
+                         int shift) {
+        std::size_t i = begin;
+        for (std::uint64_t bucket = 0; bucket < places >> shift; ++bucket) {
+            while (i < end && (at_[i] - first_place) >> shift < bucket) ++i;
+            const bool inside = i < end && (at_[i] - first_place) >> shift == bucket;
+            buckets_.push_back({inside ? at_[i] : ~0U, static_cast<std::uint32_t>(i)});
+        }
     };
-    extend(bytes_), extend(words_), extend(numbers_);
+    for (shift_ = 22; shift_ > 17 && is_crowded(0, at_.size(), shift_); --shift_) {
+    }
+    if (!is_crowded(0, at_.size(), shift_)) return add(0, at_.size(), 0, std::uint64_t{1} << 32, shift_);
+    shift_ = 0;
+    for (std::uint32_t binade = 0, begin = 0, end = 0; binade < 512; ++binade, begin = end) {
+        while (end < at_.size() && at_[end] >> 23 == binade) ++end;
+        Binade own{static_cast<std::uint32_t>(buckets_.size())};
+        while (own.shift > 7 && is_crowded(begin, end, own.shift)) --own.shift;
+        own.is_crowded = is_crowded(begin, end, own.shift) ? 1 : 0;
+        if (own.is_crowded != 0) own.shift = 22;
+        add(begin, end, binade << 23, std::uint64_t{1} << 23, own.shift);
+        binades_.push_back(own);
+    }
 }
 
 void Steps::fill(const FloatFormat& format, const Context& context, const std::vector<std::uint32_t>& places) {
@@ -121,35 +133,36 @@ void Steps::fill(const FloatFormat& format, const Context& context, const std::v
     }
 }
 
+template <bool one_shift, class To>
+void Steps::look_up_block(const To* results, const float* from, To* to, std::size_t count) const {
+    const Binade* const binades = binades_.data();
+    const Bucket* const buckets = buckets_.data();
+    const int shift = shift_;
+    unsigned crowded = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::uint32_t place = place_of_number(from[i]);
+        std::uint32_t number = place >> shift;
+        if constexpr (!one_shift) {
+            const Binade& binade = binades[place >> 23];
+            number = binade.first_bucket + ((place & 0x7FFFFF) >> binade.shift);
+            crowded |= binade.is_crowded;
+        }
+        const Bucket& bucket = buckets[number];
+        to[i] = results[bucket.steps_before + (place >= bucket.at ? 1 : 0)];
+    }
+    for (std::size_t i = 0; crowded != 0 && i < count; ++i) {
+        to[i] = results[std::ranges::upper_bound(at_, place_of_number(from[i])) - at_.begin()];
+    }
+}
+
 template <class To>
 void Steps::look_up(const std::vector<To>& results, const float* from, To* to, std::size_t count) const {
-    const std::uint32_t* const first = first_.data();
-    const std::uint32_t* const at = at_.data();
-    const To* const result = results.data();
-    const int shift = shift_, steps = steps_;
-    const auto place_at = [&](std::size_t i) { return place_of_number(from[i]); };
-    if (steps <= 2) {
-        for (std::size_t i = 0; i < count; ++i) {
-            const std::uint32_t place = place_at(i);
-            std::uint32_t step = first[place >> shift];
-            step += place >= at[step] ? 1 : 0;
-            step += place >= at[step] ? 1 : 0;
-            to[i] = result[step];
-        }
-        return;
-    }
-    for (std::size_t i = 0; i < count; ++i) {
-        const std::uint32_t place = place_at(i);
-        const std::uint32_t* const begin = at + first[place >> shift];
-        int length = steps;
-        std::uint32_t passed = 0;
-        while (length > 0) {  // in the same number of turns for every element
-            const int half = (length + 1) / 2;
-            passed +=
-                place >= begin[passed + static_cast<std::uint32_t>(half) - 1] ? static_cast<std::uint32_t>(half) : 0;
-            length -= half;
-        }
-        to[i] = result[first[place >> shift] + passed];
+    if (shift_ != 0) return look_up_block<true>(results.data(), from, to, count);
+    float block[64];  // `to` may be `from`, and is written twice where places are crowded
+    for (std::size_t i = 0; i < count; i += std::size(block)) {
+        const std::size_t now = std::min(std::size(block), count - i);
+        std::copy_n(from + i, now, block);
+        look_up_block<false>(results.data(), block, to + i, now);
     }
 }
 

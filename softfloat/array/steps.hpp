@@ -24,15 +24,29 @@ class Steps {
 
   private:
     void fill(const FloatFormat& format, const Context& context, const std::vector<std::uint32_t>& places);
+    void make_buckets();
     template <class To>
     void look_up(const std::vector<To>& results, const float* from, To* to, std::size_t count) const;
+    template <bool one_shift, class To>
+    void look_up_block(const To* results, const float* from, To* to, std::size_t count) const;
 
+    /// A range of places with at most one step.
+    struct Bucket {
+        std::uint32_t at = ~0U;  // the place from which on the next result holds
+        std::uint32_t steps_before = 0;
+    };
+    /// Places with the same sign and exponent.
+    struct Binade {
+        std::uint32_t first_bucket = 0;
+        std::uint16_t shift = 22;      // of a place, that gives its bucket
+        std::uint16_t is_crowded = 0;  // more than one step in a bucket: they are searched
+    };
     bool one_byte_;
-    int shift_ = 0;                     // of a number's place, that gives its bucket
-    int steps_ = 0;                     // at most that many steps in a bucket
-    std::vector<std::uint32_t> first_;  // by bucket: the steps before it
-    std::vector<std::uint32_t> at_;     // the place from which on a step's result holds
-    std::vector<std::uint8_t> bytes_;   // results by step
+    int shift_ = 0;  // the same for all places, where that takes few buckets; else 0
+    std::vector<Binade> binades_;
+    std::vector<Bucket> buckets_;
+    std::vector<std::uint32_t> at_;    // the place from which on a step's result holds
+    std::vector<std::uint8_t> bytes_;  // results by step
     std::vector<std::uint16_t> words_;
     std::vector<float> numbers_;
 };
