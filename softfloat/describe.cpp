@@ -107,7 +107,9 @@ Description describe(const NamedFormat& named, std::string_view text, const Cont
     result.format = named;
     result.value = number_text(format, bits);
     result.fields = to_bit_string(format, bits);
-    result.exact = to_exact_decimal(format, bits);
+    // Thousands of digits say less than the power of two.
+    const bool vast = format.emax() > 1100 || format.smallest_exponent() < -1100;
+    result.exact = vast ? to_exact_code(format, bits) : to_exact_decimal(format, bits);
     Context exact;
     result.as_fp64 = to_decimal(formats::fp64, convert_bits(formats::fp64, format, bits, exact));
     if ((exact.flags & flag::inexact) != 0) result.as_fp64 = result.value.decimal;  // fp64 does not hold it
@@ -120,7 +122,7 @@ Description describe(const NamedFormat& named, std::string_view text, const Cont
     result.above = neighbour(format, bits, true);
     if (format.is_table()) return result;
     result.ulp_exponent = ulp_exponent(format, bits);
-    result.ulp = power_of_two(result.ulp_exponent);
+    result.ulp = vast ? "2^" + std::to_string(result.ulp_exponent) : power_of_two(result.ulp_exponent);
     if (is_word) return result;
     const auto written = parse_decimal(text);
     // Beyond every format's range an exact error would be thousands of digits of no interest.
