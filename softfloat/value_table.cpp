@@ -110,6 +110,13 @@ std::unique_ptr<const Prepared> prepare(const ValueTable& table) {
         refuse(table,
                " has " + std::to_string(made->middles.size()) + " middles; give one less than there are numbers");
     }
+    for (std::size_t i = 0; i + 1 < numbers.size(); ++i) {
+        if (made->middles[i] >= numbers[i] && made->middles[i] <= numbers[i + 1]) continue;
+        refuse(table, ": a middle does not lie between its neighbours; give them in the order of the numbers");
+    }
+    if (table.overflow != 0 && !(table.overflow > numbers.back() && std::isfinite(table.overflow))) {
+        refuse(table, ": overflow begins beyond the largest number; give a larger one");
+    }
     const auto next = [](double end, double neighbour) { return end + (end - neighbour); };
     const std::size_t last = numbers.size() - 1, before = last > 0 ? last - 1 : 0;
     const bool symmetric = numbers.front() == -numbers.back();

@@ -40,7 +40,8 @@ class Members {
     int number(const char* key, int least, int most, std::optional<int> without = {}) {
         const Json* const found = find(key);
         if (found == nullptr && without) return *without;
-        if (found != nullptr && found->is_number_integer()) {
+        const bool huge = found != nullptr && found->is_number_unsigned() && found->get<std::uint64_t>() >> 62 != 0;
+        if (found != nullptr && found->is_number_integer() && !huge) {
             const auto value = found->get<std::int64_t>();
             if (value >= least && value <= most) return static_cast<int>(value);
         }

@@ -65,7 +65,8 @@ def _saturation(saturate):
 
 
 def formats() -> dict[str, Format]:
-    """All named formats, widest first: a dictionary from the name to the Format.
+    """The formats of hardware, widest first: a dictionary from the name to the Format. :func:`format` knows more of them
+    (docs/format_files.md).
 
     >>> ulplab.formats()["e4m3"].largest
     448.0

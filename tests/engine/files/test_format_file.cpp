@@ -111,6 +111,10 @@ TEST_CASE("what makes no format is refused with the field's name") {
     CHECK(refusal(R"({"exponent_bits": 15, "fraction_bits": 20})").find("lie within fp64") != std::string::npos);
     CHECK(refusal(R"({"exponent_bits": 4, "fraction_bits": 3, "saturate": "SatFinit"})").find("SatFinite") !=
           std::string::npos);
+    CHECK(refusal(R"({"exponent_bits": 4, "fraction_bits": 3, "bias": 18446744073709551615})").find("\"bias\"") !=
+          std::string::npos);
+    CHECK(refusal(R"({"values": [0, 1], "middles": [2]})").find("between its neighbours") != std::string::npos);
+    CHECK(refusal(R"({"values": [0, 1], "overflow": "nan"})").find("beyond the largest") != std::string::npos);
     CHECK(refusal("[1, 2, 3]").find("has 3 values") != std::string::npos);
     CHECK(refusal(R"([1, "two"])").find("list of numbers") != std::string::npos);
     CHECK(refusal("7").find("give the name of a format") != std::string::npos);
