@@ -35,15 +35,16 @@ std::string place_of(const py::array& packed, std::int64_t at) {
 }
 
 /// Dictionaries, lists, texts and numbers, as a description of a format has them.
-nlohmann::json json_of(const py::handle& value) {
+nlohmann::json description_json(const py::handle& value) {
     if (py::isinstance<py::dict>(value)) {
         auto json = nlohmann::json::object();
-        for (const auto& [key, each] : value.cast<py::dict>()) json[py::str(key).cast<std::string>()] = json_of(each);
+        for (const auto& [key, each] : value.cast<py::dict>())
+            json[py::str(key).cast<std::string>()] = description_json(each);
         return json;
     }
     if (py::isinstance<py::list>(value)) {
         auto json = nlohmann::json::array();
-        for (const py::handle each : value.cast<py::list>()) json.push_back(json_of(each));
+        for (const py::handle each : value.cast<py::list>()) json.push_back(description_json(each));
         return json;
     }
     if (py::isinstance<py::str>(value)) return value.cast<std::string>();
@@ -60,7 +61,7 @@ FloatFormat format_of(const py::object& format) {
     if (py::isinstance<py::str>(format)) return format_by_name(format.cast<std::string>());
     if (py::isinstance<FloatFormat>(format)) return format.cast<FloatFormat>();
     if (py::isinstance<py::dict>(format) || py::isinstance<py::list>(format)) {
-        return format_from_json(json_of(format));
+        return format_from_json(description_json(format));
     }
     // Types: numpy.dtype("float16"), ml_dtypes.bfloat16, and torch.float16, whose text is that.
     const auto text = py::str(format).cast<std::string>();

@@ -17,17 +17,17 @@ namespace ulp {
 namespace {
 
 /// Whether fp64 holds the format's numbers; P3109 has wider ranges.
-bool within_fp64(const FloatFormat& format) {
+bool is_within_fp64(const FloatFormat& format) {
     return format.emax() <= formats::fp64.emax() && format.smallest_exponent() >= formats::fp64.smallest_exponent();
 }
 
 /// A number of the format; beyond fp64 as a hexadecimal float.
-nlohmann::ordered_json number(double value, const FloatFormat& format, std::uint64_t magnitude) {
-    if (within_fp64(format)) return value;
+nlohmann::ordered_json format_number_json(double value, const FloatFormat& format, std::uint64_t magnitude) {
+    if (is_within_fp64(format)) return value;
     return to_hex_float(format, pack(format, false, magnitude));
 }
-std::string text_of(double value, const FloatFormat& format, std::uint64_t magnitude) {
-    return within_fp64(format) ? fmt::format("{:.8g}", value) : to_hex_float(format, pack(format, false, magnitude));
+std::string format_number_text(double value, const FloatFormat& format, std::uint64_t magnitude) {
+    return is_within_fp64(format) ? fmt::format("{:.8g}", value) : to_hex_float(format, pack(format, false, magnitude));
 }
 
 nlohmann::ordered_json to_json(const FormatDescription& row) {
@@ -51,21 +51,21 @@ nlohmann::ordered_json to_json(const FormatDescription& row) {
             {"bias", format.bias},
             {"emin", format.emin()},
             {"emax", format.emax()},
-            {"largest", number(row.largest, format, format.max_finite_magnitude())},
-            {"smallest_normal", number(row.smallest_normal, format, format.fraction_mask() + 1)},
-            {"smallest_positive", number(row.smallest_positive, format, 1)},
+            {"largest", format_number_json(row.largest, format, format.max_finite_magnitude())},
+            {"smallest_normal", format_number_json(row.smallest_normal, format, format.fraction_mask() + 1)},
+            {"smallest_positive", format_number_json(row.smallest_positive, format, 1)},
             {"epsilon", row.epsilon},
             {"specials", row.specials}};
 }
 
-std::vector<NamedFormat> all_formats() {
+std::vector<NamedFormat> listed_formats() {
     std::vector<NamedFormat> all(named_formats().begin(), named_formats().end());
     all.insert(all.end(), further_formats().begin(), further_formats().end());
     return all;
 }
 
 ExitCode print_formats(const std::string& name, bool json) {
-    const std::vector<NamedFormat> chosen = name.empty() ? all_formats() : std::vector{named_format(name)};
+    const std::vector<NamedFormat> chosen = name.empty() ? listed_formats() : std::vector{named_format(name)};
     if (json) {
         auto list = nlohmann::ordered_json::array();
         for (const NamedFormat& format : chosen) list.push_back(to_json(describe(format)));
@@ -81,9 +81,9 @@ ExitCode print_formats(const std::string& name, bool json) {
         const auto field = [&](int value) { return table ? std::string("-") : std::to_string(value); };
         fmt::print("{:<11} {:>4} {:>3} {:>4} {:>6} {:>5}  {:<15} {:<15} {:<15} {:<15.8g} {}\n", named.name,
                    format.code_bits(), field(format.exponent_bits), field(format.fraction_bits), field(format.emin()),
-                   field(format.emax()), text_of(row.largest, format, format.max_finite_magnitude()),
-                   text_of(row.smallest_normal, format, format.fraction_mask() + 1),
-                   text_of(row.smallest_positive, format, 1), row.epsilon, row.specials);
+                   field(format.emax()), format_number_text(row.largest, format, format.max_finite_magnitude()),
+                   format_number_text(row.smallest_normal, format, format.fraction_mask() + 1),
+                   format_number_text(row.smallest_positive, format, 1), row.epsilon, row.specials);
     }
     return ExitCode::good;
 }
@@ -104,7 +104,7 @@ Action declare_formats(OptionParser& app) {
 
 std::string formats_page() {
     std::vector<std::vector<std::string>> rows;
-    for (const NamedFormat& named : all_formats()) {
+    for (const NamedFormat& named : listed_formats()) {
         const FormatDescription row = describe(named);
         const FloatFormat& format = named.format;
         const auto number = [](double value) { return fmt::format("{:.8g}", value); };
