@@ -4,15 +4,18 @@
 #include <filesystem>
 #include <new>
 
+#include "engine/files/format_file.hpp"
 #include "experiments/cli/command.hpp"
 #include "experiments/framework/runner.hpp"
 #include "gpu/backends.hpp"
+#include "softfloat/names.hpp"
 
 int main(int argc, char** argv) try {
     ulp::keep_standard_streams();
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     const std::string name = std::filesystem::path(argv[0]).filename().string();
     ulp::gpu::register_gpu_backends();
+    ulp::set_format_reader(&ulp::format_of_file);
     const auto experiments = ulp::experiments();
     const auto own = std::ranges::find(experiments, name, &ulp::Experiment::name);
     if (own != experiments.end()) return ulp::experiment_main(*own, arguments);

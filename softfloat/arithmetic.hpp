@@ -157,8 +157,7 @@ constexpr std::uint64_t divide_bits(const FloatFormat& format, std::uint64_t a, 
         context.flags |= flag::divide_by_zero;
         return infinite_bits(format, sign, context);
     }
-    const auto quotient =
-        divide_exact(numerator, denominator, format.precision(), context.rounding == Rounding::stochastic);
+    const auto quotient = divide_exact(numerator, denominator, format.precision(), is_stochastic(context.rounding));
     return round_to_bits(format, sign, quotient.exponent, quotient.significand, context);
 }
 
@@ -197,7 +196,7 @@ constexpr std::uint64_t sqrt_bits(const FloatFormat& format, std::uint64_t a, Co
     if (value.kind == Kind::zero) return zero_bits(format, value.sign, context);
     if (value.sign) return invalid_bits(format, context);
     if (value.kind == Kind::infinity) return infinite_bits(format, false, context);
-    const int digits = format.precision() + 2 + (context.rounding == Rounding::stochastic ? context.random_bits : 0);
+    const int digits = format.precision() + 2 + (is_stochastic(context.rounding) ? context.random_bits : 0);
     const auto root = sqrt_exact(value, digits);
     return round_to_bits(format, false, root.exponent, root.significand, context);
 }

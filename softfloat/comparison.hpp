@@ -9,6 +9,7 @@ enum class Order : std::int8_t { less, equal, greater, unordered };
 
 /// A number's place in the order of all: magnitudes count up from zero, negative ones down. Not for NaN.
 constexpr std::int64_t order_key(const FloatFormat& format, std::uint64_t bits) {
+    ULPLAB_OF_TABLE(format, tables::rank(format, bits));
     const auto magnitude = static_cast<std::int64_t>(magnitude_of(format, bits));
     return sign_of(format, bits) ? -magnitude : magnitude;
 }
@@ -91,6 +92,8 @@ constexpr NumberClass classify_bits(const FloatFormat& format, std::uint64_t bit
     const bool sign = sign_of(format, bits);
     if (is_infinity(format, bits)) return sign ? NumberClass::negative_infinity : NumberClass::positive_infinity;
     const std::uint64_t magnitude = magnitude_of(format, bits);
+    const bool table_zero = format.is_table() && decode(format, bits).kind == Kind::zero;
+    if (table_zero) return sign ? NumberClass::negative_zero : NumberClass::positive_zero;
     if (!format.has_subnormals || magnitude > format.fraction_mask()) {
         return sign ? NumberClass::negative_normal : NumberClass::positive_normal;
     }

@@ -13,10 +13,34 @@ enum class Rounding : std::uint8_t {
     nearest_even,  // to nearest, ties to the even significand
     nearest_away,  // to nearest, ties away from zero
     toward_zero,
-    down,       // toward minus infinity
-    up,         // toward plus infinity
-    odd,        // exact, or toward zero with the last bit set: safe before a second rounding
-    stochastic  // up with the probability of the discarded fraction; needs Context::random_bits
+    down,  // toward minus infinity
+    up,    // toward plus infinity
+    odd,   // exact, or toward zero with the last bit set: safe before a second rounding
+    // Up with the probability of the discarded fraction d; needs Context::random_bits, N, and draws r from [0, 2^N).
+    // P3109's StochasticA, PTX's cvt.rs:
+    stochastic,    // floor(d 2^N) + r >= 2^N
+    stochastic_b,  // StochasticB: floor(d 2^(N+1)) + 2 r + 1 >= 2^(N+1), without A's bias toward zero
+    stochastic_c   // StochasticC: d 2^N to nearest even, + r >= 2^N
+};
+
+/// Whether the mode needs random bits.
+constexpr bool is_stochastic(Rounding rounding) { return rounding >= Rounding::stochastic; }
+
+/// What a result beyond the largest number gives. `saturate = true` is sat_finite; false leaves it to the format.
+struct Saturation {
+    enum Mode : std::uint8_t {
+        ovf_inf,       // infinity, or NaN in formats without, unless the rounding points inward (IEEE 754)
+        sat_finite,    // the largest number; infinities, too
+        sat_propagate  // the largest number; infinities stay, or become NaN in formats without
+    };
+    Mode mode = ovf_inf;
+    constexpr Saturation() = default;
+    constexpr Saturation(bool saturates) : mode(saturates ? sat_finite : ovf_inf) {}  // NOLINT: saturate = true
+    constexpr Saturation(Mode chosen) : mode(chosen) {}                               // NOLINT
+    /// Whether an overflow of a finite number stays finite.
+    constexpr operator bool() const { return mode != ovf_inf; }  // NOLINT
+    constexpr bool operator==(const Saturation&) const = default;
+    constexpr bool operator==(Mode other) const { return mode == other; }
 };
 
 /// When a result counts as tiny for the underflow flag (IEEE 754-2019 section 7.5).
@@ -43,7 +67,7 @@ struct Context {
     Tininess tininess = Tininess::after_rounding;
     bool flush_inputs = false;   // subnormal operands count as zeros of their sign
     bool flush_outputs = false;  // tiny results become zeros of their sign
-    bool saturate = false;       // infinite results become the largest finite number of their sign
+    Saturation saturate{};       // true: infinite results become the largest finite number of their sign
     int random_bits = 0;         // stochastic rounding: how many bits of a random number take part, 1 to 32
     std::uint64_t random = 0;    // of a scalar operation: an integer in [0, 2^random_bits)
     std::uint64_t seed = 0;      // of an array operation: the generator's key

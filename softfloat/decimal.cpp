@@ -44,10 +44,13 @@ std::string layout(const Decimal& decimal, bool sign, bool allow_exponent) {
 }
 
 std::uint64_t round_decimal(const FloatFormat& format, bool sign, const Decimal& decimal, Context& context) {
+    constexpr std::uint64_t one = 1;
     if (decimal.digits.empty()) return zero_bits(format, sign, context);
-    // Beyond any format here (fp64 spans 10^-324 to 10^308), and before the numbers below grow without need.
-    if (decimal.point > 400) return round_to_bits(format, sign, 5000, std::uint64_t{1}, context);
-    if (decimal.point < -400) return round_to_bits(format, sign, -5000, std::uint64_t{1}, context);
+    // Beyond the format (10^400 is beyond 2^1328), before the numbers below grow without need.
+    if (decimal.point > std::max(400, format.emax() / 3)) return round_to_bits(format, sign, 100000, one, context);
+    if (decimal.point < std::min(-400, format.smallest_exponent() / 3)) {
+        return round_to_bits(format, sign, -100000, one, context);
+    }
     BigInteger numerator;
     for (const char digit : decimal.digits) numerator.multiply_add(10, static_cast<std::uint32_t>(digit - '0'));
     BigInteger denominator(1);

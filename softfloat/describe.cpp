@@ -1,11 +1,14 @@
 #include "softfloat/describe.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <stdexcept>
 
 #include "softfloat/comparison.hpp"
 #include "softfloat/neighbours.hpp"
 #include "softfloat/text.hpp"
+#include "softfloat/value_table.hpp"
 
 namespace ulp {
 
@@ -77,7 +80,7 @@ std::uint64_t parse_word(const FloatFormat& format, std::string_view digits) {
         if (place == std::string_view::npos) fail();
         word = word << 4 | place % 16;
     }
-    const std::uint64_t known = pack(format, true, format.magnitude_mask());
+    const std::uint64_t known = ((std::uint64_t{1} << (format.code_bits() - 1) << 1) - 1) << format.padding_bits;
     if ((word & ~known) != 0) fail();
     return word;
 }
@@ -104,9 +107,12 @@ Description describe(const NamedFormat& named, std::string_view text, const Cont
     result.format = named;
     result.value = number_text(format, bits);
     result.fields = to_bit_string(format, bits);
-    result.exact = to_exact_decimal(format, bits);
+    // Thousands of digits say less than the power of two.
+    const bool vast = format.emax() > 1100 || format.smallest_exponent() < -1100;
+    result.exact = vast ? to_exact_code(format, bits) : to_exact_decimal(format, bits);
     Context exact;
     result.as_fp64 = to_decimal(formats::fp64, convert_bits(formats::fp64, format, bits, exact));
+    if ((exact.flags & flag::inexact) != 0) result.as_fp64 = result.value.decimal;  // fp64 does not hold it
     result.hex_float = to_hex_float(format, bits);
     result.number_class = class_name(format, bits);
     result.flags = flag_names(context.flags);
@@ -114,14 +120,32 @@ Description describe(const NamedFormat& named, std::string_view text, const Cont
     if (kind != Kind::finite && kind != Kind::zero) return result;
     result.below = neighbour(format, bits, false);
     result.above = neighbour(format, bits, true);
+    if (format.is_table()) return result;
     result.ulp_exponent = ulp_exponent(format, bits);
-    result.ulp = power_of_two(result.ulp_exponent);
+    result.ulp = vast ? "2^" + std::to_string(result.ulp_exponent) : power_of_two(result.ulp_exponent);
     if (is_word) return result;
     const auto written = parse_decimal(text);
     // Beyond every format's range an exact error would be thousands of digits of no interest.
     if (written && written->size.point < 2000 && written->size.point > -2000) describe_error(result, *written);
     return result;
 }
+
+namespace {
+/// Of a table: its positive numbers, and the one after 1.
+FormatDescription describe_table(FormatDescription row) {
+    double after_one = 0;
+    for (const double x : table_of(row.format.format).values) {
+        if (!(x > 0) || std::isinf(x)) continue;
+        row.largest = std::max(row.largest, x);
+        row.smallest_positive = row.smallest_positive == 0 ? x : std::min(row.smallest_positive, x);
+        if (x > 1) after_one = after_one == 0 ? x : std::min(after_one, x);
+    }
+    row.smallest_normal = row.smallest_positive;
+    row.epsilon = after_one == 0 ? 0 : after_one - 1;
+    row.specials += ", a table";
+    return row;
+}
+}  // namespace
 
 FormatDescription describe(const NamedFormat& named) {
     const FloatFormat& format = named.format;
@@ -131,12 +155,13 @@ FormatDescription describe(const NamedFormat& named) {
     };
     FormatDescription result;
     result.format = named;
+    if (format.has_infinity()) result.specials = "inf, ";
+    result.specials += format.has_nan() ? "NaN" : "none";
+    if (format.is_table()) return describe_table(result);
     result.largest = number(format.max_finite_magnitude());
     result.smallest_normal = number(format.has_subnormals ? format.fraction_mask() + 1 : 0);
     result.smallest_positive = number(format.has_subnormals ? 1 : 0);
     result.epsilon = std::bit_cast<double>(static_cast<std::uint64_t>(1023 - format.fraction_bits) << 52);
-    if (format.has_infinity()) result.specials = "inf, ";
-    result.specials += format.has_nan() ? "NaN" : "none";
     if (!format.has_subnormals) result.specials += ", no zero";
     return result;
 }

@@ -3,10 +3,14 @@
 //
 //   storage word:  | padding (always 0 at the bottom) |   e.g. tf32:  s eeeeeeee ffffffffff 0000000000000
 //   fp16:          s eeeee ffffffffff
+//
+// A format whose values follow no such fields (posits, HiFloat8, codebooks) is a table of values, up to 16 bits wide
+// (softfloat/value_table.hpp): the same struct, with specials == Specials::table.
 #pragma once
 
 #include <cstdint>
 
+#include "softfloat/context.hpp"
 #include "softfloat/support/device_constant.hpp"
 
 namespace ulp {
@@ -16,7 +20,10 @@ enum class Specials : std::uint8_t {
     ieee,               // all-ones exponent: fraction 0 is infinity, any other fraction is NaN
     all_ones_nan,       // no infinity; only the all-ones magnitude is NaN (OCP E4M3 and E8M0)
     negative_zero_nan,  // no infinity and no -0; the code 1 00..0 is the one NaN ("fnuz")
-    none                // every code is a finite number (OCP FP6 and FP4)
+    none,               // every code is a finite number (OCP FP6 and FP4)
+    one_nan_infinity,  // the largest magnitude is infinity, the code of -0 the one NaN; without a sign the last code is
+                       // NaN, the one before it infinity (IEEE P3109's extended formats)
+    table              // values of a table (softfloat/value_table.hpp), whose number is `bias`
 };
 
 /// A binary floating-point format. A value is (-1)^sign * significand * 2^exponent with an integer significand.
@@ -28,27 +35,42 @@ struct FloatFormat {
     Specials specials = Specials::ieee;
     bool has_sign = true;
     bool has_subnormals = true;  // false: exponent field 0 is a normal binade and there is no zero (E8M0)
+    bool even_codes = false;     // precision 1: a tie goes to the even code (P3109), not to the larger magnitude
     int padding_bits = 0;        // zero bits below the fraction in the storage word (tf32: 13)
     int unused_exponents = 0;    // finite binades at the top that the format leaves out (custom formats)
+    Saturation saturation{};     // what an overflow gives where the context leaves it open
 
-    /// Digits of the significand in base 2, the hidden one included.
-    [[nodiscard]] constexpr int precision() const { return fraction_bits + 1; }
+    /// Whether the values stand in a table. Code for a GPU has none.
+    [[nodiscard]] constexpr bool is_table() const {
+#ifdef __CUDA_ARCH__
+        return false;
+#else
+        return specials == Specials::table;
+#endif
+    }
+    /// Digits of the significand in base 2, the hidden one included. Of a table: what resolves its values' midpoints.
+    [[nodiscard]] constexpr int precision() const { return is_table() ? 53 : fraction_bits + 1; }
     /// Bits of sign, exponent and fraction, without padding.
     [[nodiscard]] constexpr int code_bits() const { return (has_sign ? 1 : 0) + exponent_bits + fraction_bits; }
     /// Bits of the word that holds a value.
     [[nodiscard]] constexpr int storage_bits() const { return code_bits() + padding_bits; }
-    /// Exponent of the smallest normal number, 2^emin.
-    [[nodiscard]] constexpr int emin() const { return (has_subnormals ? 1 : 0) - bias; }
+    /// Exponent of the smallest normal number, 2^emin. Values of tables are fp32's.
+    [[nodiscard]] constexpr int emin() const { return is_table() ? -126 : (has_subnormals ? 1 : 0) - bias; }
     /// Exponent of the largest finite number.
     [[nodiscard]] constexpr int emax() const {
+        if (is_table()) return 127;
         return static_cast<int>(max_finite_magnitude() >> fraction_bits) - bias;
     }
     /// Exponent of the unit in the last place of the smallest binade: the smallest positive number is 2^this.
-    [[nodiscard]] constexpr int smallest_exponent() const { return emin() - fraction_bits; }
-    [[nodiscard]] constexpr bool has_infinity() const { return specials == Specials::ieee; }
-    [[nodiscard]] constexpr bool has_nan() const { return specials != Specials::none; }
+    [[nodiscard]] constexpr int smallest_exponent() const { return emin() - (is_table() ? 23 : fraction_bits); }
+    [[nodiscard]] constexpr bool has_infinity() const;
+    [[nodiscard]] constexpr bool has_nan() const;
+    /// Whether the code that would be -0 is the one NaN.
+    [[nodiscard]] constexpr bool has_nan_for_negative_zero() const {
+        return specials == Specials::negative_zero_nan || (specials == Specials::one_nan_infinity && has_sign);
+    }
     [[nodiscard]] constexpr bool has_negative_zero() const {
-        return has_sign && specials != Specials::negative_zero_nan;
+        return has_sign && !has_nan_for_negative_zero() && !is_table();
     }
 
     // Codes below are magnitudes (no sign, no padding): exponent field then fraction.
@@ -57,10 +79,13 @@ struct FloatFormat {
         return (std::uint64_t{1} << (exponent_bits + fraction_bits)) - 1;
     }
     /// Meaningful where has_infinity().
-    [[nodiscard]] constexpr std::uint64_t infinity_magnitude() const { return magnitude_mask() ^ fraction_mask(); }
+    [[nodiscard]] constexpr std::uint64_t infinity_magnitude() const {
+        if (specials == Specials::one_nan_infinity) return magnitude_mask() - (has_sign ? 0 : 1);
+        return magnitude_mask() ^ fraction_mask();
+    }
     [[nodiscard]] constexpr std::uint64_t max_finite_magnitude() const {
         std::uint64_t top = magnitude_mask();
-        if (specials == Specials::ieee) {
+        if (specials == Specials::ieee || specials == Specials::one_nan_infinity) {
             top = infinity_magnitude() - 1;
         } else if (specials == Specials::all_ones_nan) {
             top -= 1;
@@ -70,12 +95,31 @@ struct FloatFormat {
     /// The quiet NaN that operations make. Meaningful where has_nan().
     [[nodiscard]] constexpr std::uint64_t nan_code() const {
         if (specials == Specials::ieee) return infinity_magnitude() | (std::uint64_t{1} << (fraction_bits - 1));
-        if (specials == Specials::negative_zero_nan) return std::uint64_t{1} << (exponent_bits + fraction_bits);
+        if (has_nan_for_negative_zero()) return std::uint64_t{1} << (exponent_bits + fraction_bits);
         return magnitude_mask();
     }
 
     constexpr bool operator==(const FloatFormat&) const = default;
 };
+
+#ifndef __CUDA_ARCH__
+namespace tables {
+bool has_infinity(const FloatFormat& format);
+bool has_nan(const FloatFormat& format);
+}  // namespace tables
+#endif
+constexpr bool FloatFormat::has_infinity() const {
+#ifndef __CUDA_ARCH__
+    if (is_table()) return tables::has_infinity(*this);
+#endif
+    return specials == Specials::ieee || specials == Specials::one_nan_infinity;
+}
+constexpr bool FloatFormat::has_nan() const {
+#ifndef __CUDA_ARCH__
+    if (is_table()) return tables::has_nan(*this);
+#endif
+    return specials != Specials::none;
+}
 
 /// The IEEE 754 layout with these field widths.
 constexpr FloatFormat ieee_format(int exponent_bits, int fraction_bits, int padding_bits = 0) {

@@ -9,6 +9,7 @@ namespace ulp {
 /// number comes what the format has for infinity; below the smallest of a format without sign, NaN.
 constexpr std::uint64_t next_up_bits(const FloatFormat& format, std::uint64_t bits, Context& context) {
     if (is_nan(format, bits)) return propagate_nan(format, bits, bits, context);
+    ULPLAB_OF_TABLE(format, tables::neighbour(format, bits, true));
     const bool sign = sign_of(format, bits);
     const std::uint64_t magnitude = magnitude_of(format, bits);
     if (is_infinity(format, bits)) return sign ? pack(format, true, format.max_finite_magnitude()) : bits;
@@ -18,6 +19,7 @@ constexpr std::uint64_t next_up_bits(const FloatFormat& format, std::uint64_t bi
 }
 constexpr std::uint64_t next_down_bits(const FloatFormat& format, std::uint64_t bits, Context& context) {
     if (is_nan(format, bits)) return propagate_nan(format, bits, bits, context);
+    ULPLAB_OF_TABLE(format, tables::neighbour(format, bits, false));
     const bool sign = sign_of(format, bits);
     const std::uint64_t magnitude = magnitude_of(format, bits);
     if (is_infinity(format, bits)) return sign ? bits : pack(format, false, format.max_finite_magnitude());
@@ -32,8 +34,8 @@ constexpr std::uint64_t scalb_bits(const FloatFormat& format, std::uint64_t bits
     const auto value = operand<std::uint64_t>(format, bits, context);
     if (value.kind == Kind::infinity) return infinite_bits(format, value.sign, context);
     if (value.kind == Kind::zero) return zero_bits(format, value.sign, context);
-    // No format spans 10,000 powers of two: more of them change nothing.
-    const int step = n > 10000 ? 10000 : n < -10000 ? -10000 : n;
+    // No format spans 100,000 powers of two: more of them change nothing.
+    const int step = n > 100000 ? 100000 : n < -100000 ? -100000 : n;
     return round_to_bits(format, value.sign, value.exponent + step, value.significand, context);
 }
 

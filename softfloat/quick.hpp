@@ -21,7 +21,8 @@ namespace ulp::quick {
 
 constexpr bool covers(const FloatFormat& format) {
     return format.has_sign && format.has_subnormals && format.precision() <= 24 && format.exponent_bits <= 8 &&
-           format.unused_exponents == 0;
+           format.unused_exponents == 0 && format.specials <= Specials::none && !format.even_codes &&
+           !format.saturation;
 }
 
 /// Whether this evaluation goes through fp64: not in constant expressions (1 / 0 is none in fp64), not on a GPU, where
@@ -154,7 +155,9 @@ constexpr Normal round_normal(double x, Context& context) {
         case Rounding::down: added = below * static_cast<std::uint64_t>(negative); break;
         case Rounding::up: added = below * static_cast<std::uint64_t>(!negative); break;
         case Rounding::odd: last = discarded != 0 ? 1 : 0; break;
-        case Rounding::stochastic: return {false, 0};
+        case Rounding::stochastic:
+        case Rounding::stochastic_b:
+        case Rounding::stochastic_c: return {false, 0};
     }
     // The smallest normal number has 1 in its exponent field.
     const std::uint64_t magnitude = (((size + added) >> cut) - ((lowest - 1) << F.fraction_bits)) | last;

@@ -22,7 +22,26 @@ struct Unpacked {
     Word significand;
 };
 
+// Formats whose values stand in a table (softfloat/value_table.hpp): what the functions below give for them.
+#ifdef __CUDA_ARCH__
+#define ULPLAB_OF_TABLE(format, expression)
+#else
+#define ULPLAB_OF_TABLE(format, expression) \
+    if ((format).is_table()) return expression
+namespace tables {
+Unpacked<std::uint64_t> decode(const FloatFormat& format, std::uint64_t bits);
+std::uint64_t nan_bits(const FloatFormat& format);
+std::uint64_t infinity_bits(const FloatFormat& format, bool sign);
+std::uint64_t largest_bits(const FloatFormat& format, bool sign);
+std::uint64_t zero_bits(const FloatFormat& format, bool sign, Context& context);
+std::int64_t rank(const FloatFormat& format, std::uint64_t bits);  // in the order of the numbers
+std::uint64_t neighbour(const FloatFormat& format, std::uint64_t bits, bool up);
+std::uint64_t round(const FloatFormat& format, bool sign, int exponent, UInt128 significand, Context& context);
+}  // namespace tables
+#endif
+
 constexpr bool sign_of(const FloatFormat& format, std::uint64_t bits) {
+    ULPLAB_OF_TABLE(format, tables::decode(format, bits).sign);
     return format.has_sign && ((bits >> (format.storage_bits() - 1)) & 1) != 0;
 }
 /// Exponent field and fraction, right-aligned; padding and sign dropped.
@@ -36,37 +55,66 @@ constexpr std::uint64_t pack(const FloatFormat& format, bool sign, std::uint64_t
     return (sign_bit | magnitude) << format.padding_bits;
 }
 
-constexpr std::uint64_t nan_bits(const FloatFormat& format) { return format.nan_code() << format.padding_bits; }
+constexpr std::uint64_t nan_bits(const FloatFormat& format) {
+    ULPLAB_OF_TABLE(format, tables::nan_bits(format));
+    return format.nan_code() << format.padding_bits;
+}
 constexpr bool is_nan(const FloatFormat& format, std::uint64_t bits) {
+    ULPLAB_OF_TABLE(format, tables::decode(format, bits).kind == Kind::nan);
     const std::uint64_t magnitude = magnitude_of(format, bits);
     switch (format.specials) {
         case Specials::ieee: return magnitude > format.infinity_magnitude();
         case Specials::all_ones_nan: return magnitude == format.magnitude_mask();
         case Specials::negative_zero_nan: return sign_of(format, bits) && magnitude == 0;
-        case Specials::none: return false;
+        case Specials::one_nan_infinity:
+            return format.has_sign ? sign_of(format, bits) && magnitude == 0 : magnitude == format.magnitude_mask();
+        case Specials::none:
+        case Specials::table: return false;
     }
     return false;
 }
 constexpr bool is_infinity(const FloatFormat& format, std::uint64_t bits) {
+    ULPLAB_OF_TABLE(format, tables::decode(format, bits).kind == Kind::infinity);
     return format.has_infinity() && magnitude_of(format, bits) == format.infinity_magnitude();
+}
+/// The largest finite number of that sign.
+constexpr std::uint64_t largest_bits(const FloatFormat& format, bool sign) {
+    ULPLAB_OF_TABLE(format, tables::largest_bits(format, sign));
+    return pack(format, sign, format.max_finite_magnitude());
 }
 /// Positive or negative infinity; the NaN of formats that have none; the largest number where there is neither.
 constexpr std::uint64_t infinity_bits(const FloatFormat& format, bool sign) {
+    ULPLAB_OF_TABLE(format, tables::infinity_bits(format, sign));
     if (format.has_infinity()) return pack(format, sign, format.infinity_magnitude());
     if (format.specials == Specials::negative_zero_nan) return nan_bits(format);
-    return pack(format, sign, format.has_nan() ? format.nan_code() : format.max_finite_magnitude());
+    return format.has_nan() ? pack(format, sign, format.nan_code()) : largest_bits(format, sign);
 }
 
 /// -x: the other sign, also on a NaN that has one. Without a sign in the format there is no -x: NaN.
 constexpr std::uint64_t negate_bits(const FloatFormat& format, std::uint64_t bits) {
     if (!format.has_sign) return nan_bits(format);
-    if (format.specials == Specials::negative_zero_nan && is_nan(format, bits)) return bits;
+    if (format.has_nan_for_negative_zero() && is_nan(format, bits)) return bits;
+#ifndef __CUDA_ARCH__
+    if (format.is_table()) {
+        const auto value = tables::decode(format, bits);
+        Context exact;
+        if (value.kind == Kind::nan) return bits;
+        if (value.kind == Kind::infinity) return tables::infinity_bits(format, !value.sign);
+        return tables::round(format, !value.sign, value.exponent, value.significand, exact);
+    }
+#endif
     return pack(format, !sign_of(format, bits), magnitude_of(format, bits));
 }
 
 /// The exact value of a storage word. Bits of the padding are ignored.
 template <class Word = std::uint64_t>
 constexpr Unpacked<Word> decode(const FloatFormat& format, std::uint64_t bits) {
+#ifndef __CUDA_ARCH__
+    if (format.is_table()) {
+        const auto value = tables::decode(format, bits);
+        return {value.kind, value.sign, value.exponent, static_cast<Word>(value.significand)};
+    }
+#endif
     const bool sign = sign_of(format, bits);
     if (is_nan(format, bits)) return {Kind::nan, sign, 0, 0};
     if (is_infinity(format, bits)) return {Kind::infinity, sign, 0, 0};
@@ -90,13 +138,15 @@ struct Discarded {
     bool half;               // the first dropped bit
     bool sticky;             // any bit below it
     std::uint64_t top_bits;  // the first Context::random_bits dropped bits, for stochastic rounding
+    bool next = false;       // the bit below them
+    bool below = false;      // any bit below that one
     [[nodiscard]] constexpr bool any() const { return half || sticky; }
 };
 
 /// Whether the context can round. Stochastic rounding without random bits cannot: std::invalid_argument on the host
 /// (no constant expression), false on a GPU, which has no exceptions.
 constexpr bool can_round(const Context& context) {
-    if (context.rounding != Rounding::stochastic) return true;
+    if (!is_stochastic(context.rounding)) return true;
     if (context.random_bits >= 1 && context.random_bits <= 32) return true;
 #ifndef __CUDA_ARCH__
     throw std::invalid_argument(
@@ -115,9 +165,16 @@ constexpr bool rounds_up(const Context& context, bool sign, bool odd, const Disc
         case Rounding::down: return sign && discarded.any();
         case Rounding::up: return !sign && discarded.any();
         case Rounding::odd: return !odd && discarded.any();
-        case Rounding::stochastic: {
+        case Rounding::stochastic:
+        case Rounding::stochastic_b:
+        case Rounding::stochastic_c: {
             const std::uint64_t random = context.random & ((std::uint64_t{1} << context.random_bits) - 1);
-            return ((discarded.top_bits + random) >> context.random_bits) != 0;
+            // What B and C add: half a unit of the random number, to odd and to nearest even.
+            const bool above = context.rounding == Rounding::stochastic_b ? discarded.next
+                               : context.rounding == Rounding::stochastic_c
+                                   ? discarded.next && (discarded.below || (discarded.top_bits & 1) != 0)
+                                   : false;
+            return ((discarded.top_bits + random + (above ? 1 : 0)) >> context.random_bits) != 0;
         }
     }
     return false;
@@ -143,26 +200,36 @@ constexpr Split<Word> split_at(Word significand, int cut, int random_bits) {
     }
     const bool half = (rest >> (width - 1)) != 0;
     const bool sticky = static_cast<Word>(rest << 1) != 0;
-    const auto top = random_bits == 0 ? std::uint64_t{0} : static_cast<std::uint64_t>(rest >> (width - random_bits));
-    return {kept, {half, sticky, top}};
+    if (random_bits == 0) return {kept, {half, sticky, 0}};
+    const Word lower = rest << random_bits;
+    return {kept,
+            {half, sticky, static_cast<std::uint64_t>(rest >> (width - random_bits)), (lower >> (width - 1)) != 0,
+             static_cast<Word>(lower << 1) != 0}};
 }
 
 /// What an invalid operation gives: the format's quiet NaN. Formats without NaN have their largest number there, as
 /// NVIDIA's conversions to FP6 and FP4 do (PTX ISA, cvt with .satfinite).
 constexpr std::uint64_t invalid_bits(const FloatFormat& format, Context& context) {
     context.flags |= flag::invalid;
-    return format.has_nan() ? nan_bits(format) : pack(format, false, format.max_finite_magnitude());
+    return format.has_nan() ? nan_bits(format) : largest_bits(format, false);
+}
+
+/// What a result beyond the largest number gives: the context's rule, else the format's.
+constexpr Saturation::Mode saturation_of(const FloatFormat& format, const Context& context) {
+    return context.saturate ? context.saturate.mode : format.saturation.mode;
 }
 
 /// What an infinite result gives: infinity, or the largest finite number if the context saturates. A negative one does
 /// not exist in a format without sign.
 constexpr std::uint64_t infinite_bits(const FloatFormat& format, bool sign, Context& context) {
     if (sign && !format.has_sign) return invalid_bits(format, context);
-    return context.saturate ? pack(format, sign, format.max_finite_magnitude()) : infinity_bits(format, sign);
+    return saturation_of(format, context) == Saturation::sat_finite ? largest_bits(format, sign)
+                                                                    : infinity_bits(format, sign);
 }
 
 /// What an exactly zero result gives: zero, or the smallest number of a format that has no zero.
 constexpr std::uint64_t zero_bits(const FloatFormat& format, bool sign, Context& context) {
+    ULPLAB_OF_TABLE(format, tables::zero_bits(format, sign, context));
     if (!format.has_subnormals) {
         context.flags |= flag::underflow | flag::inexact;
         return pack(format, false, 0);
@@ -170,13 +237,15 @@ constexpr std::uint64_t zero_bits(const FloatFormat& format, bool sign, Context&
     return pack(format, sign, 0);
 }
 
-/// What an overflow gives: an infinite result, or the largest finite number where the rounding points inward.
+/// What an overflow gives: an infinite result, or the largest finite number where the rounding points inward or the
+/// context saturates.
 constexpr std::uint64_t overflow_bits(const FloatFormat& format, bool sign, Context& context) {
     context.flags |= flag::overflow | flag::inexact;
-    const bool toward_infinity =
-        context.rounding == Rounding::nearest_even || context.rounding == Rounding::nearest_away ||
-        context.rounding == Rounding::stochastic || context.rounding == (sign ? Rounding::down : Rounding::up);
-    return toward_infinity ? infinite_bits(format, sign, context) : pack(format, sign, format.max_finite_magnitude());
+    const bool toward_infinity = context.rounding == Rounding::nearest_even ||
+                                 context.rounding == Rounding::nearest_away || is_stochastic(context.rounding) ||
+                                 context.rounding == (sign ? Rounding::down : Rounding::up);
+    const bool infinite = toward_infinity && saturation_of(format, context) == Saturation::ovf_inf;
+    return infinite ? infinite_bits(format, sign, context) : largest_bits(format, sign);
 }
 
 /// The rounding function: encodes (-1)^sign * significand * 2^exponent in the format.
@@ -187,6 +256,7 @@ template <class Word>
 constexpr std::uint64_t round_to_bits(const FloatFormat& format, bool sign, int exponent, Word significand,
                                       Context& context) {
     if (significand == 0) return zero_bits(format, sign, context);
+    ULPLAB_OF_TABLE(format, tables::round(format, sign, exponent, significand, context));
     if ((sign && !format.has_sign) || !can_round(context)) return invalid_bits(format, context);
     const int leading = exponent + bit_length(significand) - 1;  // the value lies in [2^leading, 2^(leading+1))
     if (leading > format.emax()) return overflow_bits(format, sign, context);
@@ -194,7 +264,10 @@ constexpr std::uint64_t round_to_bits(const FloatFormat& format, bool sign, int 
     const int binade = leading > emin ? leading : emin;
     const int cut = binade - format.fraction_bits - exponent;  // bits below the unit in the last place
     const auto [kept, discarded] = split_at(significand, cut, context.random_bits);
-    const bool up = rounds_up(context, sign, (kept & 1) != 0, discarded);
+    // A kept hidden bit alone is odd; its code is where the binade is, counted from the first code.
+    const int first_code = emin - (format.has_subnormals ? 1 : 0);
+    const bool odd = format.even_codes && kept != 0 ? ((binade - first_code) & 1) != 0 : (kept & 1) != 0;
+    const bool up = rounds_up(context, sign, odd, discarded);
     const std::uint64_t rounded = static_cast<std::uint64_t>(kept) + (up ? 1 : 0);
 
     bool tiny = leading < emin;
@@ -235,7 +308,7 @@ constexpr Unpacked<Word> operand(const FloatFormat& format, std::uint64_t bits, 
 
 /// Whether a NaN's quiet bit is clear (only IEEE-like formats have signalling NaNs).
 constexpr bool is_signaling(const FloatFormat& format, std::uint64_t bits) {
-    return format.specials == Specials::ieee && is_nan(format, bits) &&
+    return format.specials == Specials::ieee && format.fraction_bits > 0 && is_nan(format, bits) &&
            ((magnitude_of(format, bits) >> (format.fraction_bits - 1)) & 1) == 0;
 }
 

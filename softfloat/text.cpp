@@ -80,15 +80,26 @@ std::string to_hex_float(const FloatFormat& format, std::uint64_t bits) {
     const std::string sign = value.sign ? "-" : "";
     if (value.kind == Kind::zero) return sign + "0x0p+0";
     // The fraction left-aligned to whole hexadecimal digits.
-    const int digits = (format.fraction_bits + 3) / 4;
-    const std::uint64_t hidden = value.significand >> format.fraction_bits;
-    std::uint64_t fraction = (value.significand & format.fraction_mask()) << (digits * 4 - format.fraction_bits);
+    const int fraction_bits = format.is_table() ? bit_length(value.significand) - 1 : format.fraction_bits;
+    const int digits = (fraction_bits + 3) / 4;
+    const std::uint64_t hidden = value.significand >> fraction_bits;
+    std::uint64_t fraction = (value.significand ^ hidden << fraction_bits) << (digits * 4 - fraction_bits);
     std::string text;
     for (int i = 0; i < digits; ++i, fraction >>= 4) text.insert(text.begin(), "0123456789abcdef"[fraction & 15]);
     text.erase(text.find_last_not_of('0') + 1);
-    const int exponent = value.exponent + format.fraction_bits;
+    const int exponent = value.exponent + fraction_bits;
     return sign + "0x" + std::to_string(hidden) + (text.empty() ? "" : "." + text) + "p" + (exponent < 0 ? "" : "+") +
            std::to_string(exponent);
+}
+
+std::string to_exact_code(const FloatFormat& format, std::uint64_t bits) {
+    const auto value = decode(format, bits);
+    if (value.kind == Kind::nan) return "nan";
+    if (value.kind == Kind::zero) return value.sign ? "-0" : "0";
+    const std::string sign = value.sign ? "-" : "+";
+    if (value.kind == Kind::infinity) return sign + "inf";
+    const int zeros = trailing_zeros(value.significand);
+    return sign + std::to_string(value.significand >> zeros) + "p" + std::to_string(value.exponent + zeros);
 }
 
 std::string to_bit_string(const FloatFormat& format, std::uint64_t bits) {
@@ -96,6 +107,7 @@ std::string to_bit_string(const FloatFormat& format, std::uint64_t bits) {
     std::string text;
     for (int bit = format.code_bits() - 1; bit >= 0; --bit) {
         text += ((code >> bit) & 1) != 0 ? '1' : '0';
+        if (format.is_table()) continue;
         const bool after_sign = format.has_sign && bit == format.exponent_bits + format.fraction_bits;
         if (after_sign || (bit == format.fraction_bits && bit > 0)) text += ' ';
     }

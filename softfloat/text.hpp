@@ -21,6 +21,10 @@ std::string to_exact_decimal(const FloatFormat& format, std::uint64_t bits);
 /// C's hexadecimal float, exact: "0x1.998p-4"; subnormals with their leading zero: "0x0.004p-14".
 std::string to_hex_float(const FloatFormat& format, std::uint64_t bits);
 
+/// An odd integer times a power of two: "+3p-2" is 3 * 2^-2. "0", "-0", "+inf", "-inf", "nan" (as P3109's tables of
+/// values have them).
+std::string to_exact_code(const FloatFormat& format, std::uint64_t bits);
+
 /// Sign, exponent and fraction in binary: "0 01011 1001100110".
 std::string to_bit_string(const FloatFormat& format, std::uint64_t bits);
 

@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-sources=(docs/playground/source/{playground,block}.cpp engine/analysis/unit_explanation.cpp softfloat/{decimal,describe,names,text,support/nearest_names}.cpp
+sources=(docs/playground/source/{playground,block}.cpp engine/analysis/unit_explanation.cpp softfloat/{decimal,describe,names,text,value_table,support/nearest_names}.cpp
     softfloat/matrix_units/{block_steps,policies,aspects,hardware_runs,rows*,units}.cpp)
 flags=(-DFMT_HEADER_ONLY -DFMT_USE_FLOAT=0 -DFMT_USE_DOUBLE=0 -DFMT_USE_LONG_DOUBLE=0 -std=c++20 -O2 -fexceptions -ffp-contract=off -I. -include docs/playground/source/missing_in_libcxx.hpp)
 link=(-s FILESYSTEM=0 -s MODULARIZE=1 -s EXPORT_NAME=load_softfloat -s SINGLE_FILE=1 -s "ENVIRONMENT=web,node"

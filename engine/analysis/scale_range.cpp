@@ -66,6 +66,12 @@ int largest_scale(double absmax, const FloatFormat& format) {
 }
 
 ScaleRange scale_range(const std::vector<NamedCounts>& tensors, const FloatFormat& format) {
+    if (format.is_table()) {
+        throw UsageError(
+            fmt::format("a loss scale needs a format with fields, and {} is a table of values; choose another "
+                        "--target",
+                        name_of(format)));
+    }
     Binades all;
     double absmax = 0;
     for (const NamedCounts& tensor : tensors) {
@@ -97,7 +103,20 @@ namespace {
 bool can_hold_tensors(const FloatFormat& format) { return format.has_sign && format.has_subnormals; }
 
 bool can_be_judged(const Quantization& how) {
-    return how.transform.size == 0 && how.elements.rounding.rounding != Rounding::stochastic;
+    return how.transform.size == 0 && !is_stochastic(how.elements.rounding.rounding);
+}
+
+/// A format beyond the rows, by name or file, that holds tensors and lies within fp32.
+std::optional<NamedFormat> further_format(const std::string& name) {
+    try {
+        const NamedFormat found = named_format(name);
+        const FloatFormat& f = found.format;
+        const bool within_fp32 =
+            f.emax() <= formats::fp32.emax() && f.smallest_exponent() >= formats::fp32.smallest_exponent();
+        if (f.is_table() || (can_hold_tensors(f) && within_fp32)) return found;
+    } catch (const std::invalid_argument&) {
+    }
+    return std::nullopt;
 }
 
 struct StoredType {
@@ -125,6 +144,7 @@ JudgedFormat judged_format(const std::string& name) {
         if (row.name == name) return {name, row.how.element, row.how};
         known.push_back(row.name);
     }
+    if (const auto further = further_format(name)) return {std::string(further->name), further->format};
     throw UsageError(fmt::format("no format '{}' for tensors; there are {}", name, fmt::join(known, ", ")));
 }
 

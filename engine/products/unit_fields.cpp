@@ -8,6 +8,7 @@
 #include <span>
 #include <stdexcept>
 
+#include "engine/files/format_file.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/model_names.hpp"
 #include "softfloat/names.hpp"
@@ -55,48 +56,10 @@ Field<Model> choice(std::string_view key, unsigned kinds, std::span<const Named<
             }};
 }
 
-constexpr Named<Specials> specials_names[] = {{"ieee", Specials::ieee},
-                                              {"all_ones_nan", Specials::all_ones_nan},
-                                              {"negative_zero_nan", Specials::negative_zero_nan},
-                                              {"none", Specials::none}};
-
-bool has_name(const FloatFormat& format) {
-    return std::ranges::any_of(named_formats(), [&](const NamedFormat& row) { return row.format == format; });
-}
-
-Written format_json(const FloatFormat& format) {
-    if (has_name(format)) return name_of(format);
-    return {{"exponent_bits", format.exponent_bits},
-            {"fraction_bits", format.fraction_bits},
-            {"bias", format.bias},
-            {"specials", std::ranges::find(specials_names, format.specials, &Named<Specials>::value)->name}};
-}
-
-FloatFormat format_from(const Json& json) {
-    if (json.is_string()) return format_by_name(json.get<std::string>());
-    constexpr const char* form =
-        "give the name of a format, or an object of exponent_bits (2 to 8), fraction_bits (1 to 23), bias (0 to 255) "
-        "and specials (ieee, all_ones_nan, negative_zero_nan, none)";
-    if (!json.is_object() || json.size() != 4) throw std::invalid_argument(form);
-    const auto number = [&](const char* key, int least, int most) {
-        const auto entry = json.find(key);
-        const bool fits = entry != json.end() && entry->is_number_integer() && entry->get<std::int64_t>() >= least &&
-                          entry->get<std::int64_t>() <= most;
-        if (!fits) throw std::invalid_argument(form);
-        return entry->get<int>();
-    };
-    FloatFormat format{number("exponent_bits", 2, 8), number("fraction_bits", 1, 23), number("bias", 0, 255)};
-    const auto found = std::ranges::find_if(
-        specials_names, [&](const auto& each) { return json.contains("specials") && json["specials"] == each.name; });
-    if (found == std::end(specials_names)) throw std::invalid_argument(form);
-    format.specials = found->value;
-    return format;
-}
-
 template <class Model, class At>
 Field<Model> number_format(std::string_view key, unsigned kinds, At at) {
     return {key, kinds, false, [at](const Model& m) { return format_json(at(m)); },
-            [at](Model& m, const Json& json) { at(m) = format_from(json); }};
+            [at](Model& m, const Json& json) { at(m) = format_from_json(json); }};
 }
 
 // ---- The fields ----
@@ -144,7 +107,7 @@ Field<Model> product_format() {
                 return m.variation.rounds_products() ? format_json(m.variation.product_format) : Written(nullptr);
             },
             [](Model& m, const Json& json) {
-                m.variation.product_format = json.is_null() ? FloatFormat{0, 0, 0} : format_from(json);
+                m.variation.product_format = json.is_null() ? FloatFormat{0, 0, 0} : format_from_json(json);
             }};
 }
 

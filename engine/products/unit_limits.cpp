@@ -11,8 +11,9 @@ namespace ulp {
 namespace {
 
 bool fits_fp32(const FloatFormat& format) {
-    return format.has_sign && format.fraction_bits <= 23 && format.emax() <= formats::fp32.emax() &&
-           format.smallest_exponent() >= formats::fp32.smallest_exponent();
+    const bool plain = format.specials <= Specials::none && format.has_subnormals && !format.saturation;
+    return plain && format.has_sign && format.fraction_bits >= 1 && format.fraction_bits <= 23 &&
+           format.emax() <= formats::fp32.emax() && format.smallest_exponent() >= formats::fp32.smallest_exponent();
 }
 
 bool is_exact_in(const FloatFormat& wide, const FloatFormat& format) {
@@ -25,8 +26,10 @@ std::string limit_of_formats(const TensorCoreModel& m) {
     for (const auto& [key, format] :
          {std::pair{"a_format", m.a_format}, {"b_format", m.b_format}, {"accumulator", m.accumulator}}) {
         if (all_fp64 || fits_fp32(format)) continue;
-        return fmt::format("\"{}\" is {}; each format must be signed and fit fp32, or all three are fp64", key,
-                           name_of(format));
+        return fmt::format(
+            "\"{}\" is {}; each format must be signed, have subnormals and fraction bits, no table and no "
+            "one_nan_infinity, and fit fp32, or all three are fp64",
+            key, name_of(format));
     }
     if (!m.accumulator.has_infinity()) {
         return fmt::format("\"accumulator\" is {}; choose a format with infinities, such as fp16 or fp32",

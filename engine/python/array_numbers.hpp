@@ -23,7 +23,7 @@ struct Words {
 /// How numbers that the format does not have are rounded to it.
 struct InputRounding {
     Rounding rounding = Rounding::nearest_even;
-    bool saturate = false;  // what is too large becomes the largest finite number
+    Saturation saturate{};  // true: what is too large becomes the largest finite number
 };
 
 /// The first number that a format does not have.

@@ -3,8 +3,10 @@
 
 #include <string>
 
+#include "engine/files/format_file.hpp"
 #include "engine/python/module_parts.hpp"
 #include "softfloat/errors.hpp"
+#include "softfloat/names.hpp"
 
 namespace {
 
@@ -25,6 +27,7 @@ PYBIND11_MODULE(_core, module) {
     module.doc() = "Formats, rounding and matrix units, bit for bit: what the package ulplab is made of.";
     module.attr("__version__") = ULPLAB_VERSION;
     refuse_numpy_2();
+    ulp::set_format_reader(&ulp::format_of_file);
     pybind11::register_exception<ulp::DataError>(module, "DataError", PyExc_ValueError);
     pybind11::register_exception<ulp::BitsDiffer>(module, "BitsDiffer", PyExc_ArithmeticError);
     pybind11::register_exception_translator([](std::exception_ptr thrown) {

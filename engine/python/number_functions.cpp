@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <nlohmann/json.hpp>
 #include <span>
 
+#include "engine/files/format_file.hpp"
 #include "engine/python/module_parts.hpp"
 #include "engine/python/numpy_arrays.hpp"
 #include "softfloat/array/functions.hpp"
@@ -17,10 +19,11 @@ namespace {
 
 constexpr std::int64_t between_signals = std::int64_t{1} << 25;  // numbers that are rounded in well under a second
 
-Context context_of(const std::string& rounding, const py::object& seed, bool saturate, bool subnormals,
+Context context_of(const std::string& rounding, const py::object& seed, const std::string& saturate, bool subnormals,
                    std::uint64_t stream, std::uint64_t first, int random_bits) {
-    Context context{.rounding = rounding_by_name(rounding), .flush_outputs = !subnormals, .saturate = saturate};
-    if (context.rounding != Rounding::stochastic) return context;
+    Context context{
+        .rounding = rounding_by_name(rounding), .flush_outputs = !subnormals, .saturate = saturation_by_name(saturate)};
+    if (!is_stochastic(context.rounding)) return context;
     if (seed.is_none()) throw py::value_error("stochastic rounding needs a seed; give seed=0, say");
     context.seed = seed.cast<std::uint64_t>();
     context.random_bits = random_bits;
@@ -54,12 +57,21 @@ void round_interruptibly(const FloatFormat& format, const Real* from, Real* to, 
     });
 }
 
+/// P3109's formats with the most exponent bits reach beyond what NumPy has.
+void require_within_fp64(const FloatFormat& format) {
+    if (format.emax() <= formats::fp64.emax() && format.smallest_exponent() >= formats::fp64.smallest_exponent())
+        return;
+    throw py::value_error(
+        fmt::format("{} reaches beyond float64; encode takes it, and show has its numbers as text", name_of(format)));
+}
+
 /// A type for numbers of the format: that of `given` where it holds them, else float32 or float64.
 struct ResultType {
     py::dtype type;
     FloatFormat format;
 };
 ResultType result_type(const Numbers& given, const FloatFormat& format) {
+    require_within_fp64(format);
     if (!given.words.integers && (given.words.format == format || holds(given.words.format, format))) {
         return {given.keep.dtype(), given.words.format};
     }
@@ -76,6 +88,7 @@ void require_like(const py::array& out, const py::array& x, bool can_hold) {
 
 py::array round_array_of(const py::array& x, const py::object& wanted, const Context& context, const py::object& out) {
     const FloatFormat format = format_of(wanted);
+    require_within_fp64(format);
     const Numbers given = numbers_of(x, "x");
     const FloatFormat& source = given.words.format;
     const bool in_fp32 = !given.words.integers && source != formats::fp64 && fits_fp32(format);
@@ -87,7 +100,7 @@ py::array round_array_of(const py::array& x, const py::object& wanted, const Con
         // Integers beyond 53 bits are rounded to odd on their way: a second rounding cannot see it, but one to fp64.
         const bool at_once = given.words.integers && format.precision() > 50;
         const Rounding first = at_once ? context.rounding : Rounding::odd;
-        if (at_once && first == Rounding::stochastic) {
+        if (at_once && is_stochastic(first)) {
             throw py::value_error("integers are rounded stochastically to precisions of up to 50 bits");
         }
         encode_words(given.words,
@@ -112,12 +125,13 @@ py::array round_array_of(const py::array& x, const py::object& wanted, const Con
     return own;
 }
 
-py::array encode_array(const py::array& x, const py::object& wanted, const std::string& rounding, bool saturate) {
+py::array encode_array(const py::array& x, const py::object& wanted, const std::string& rounding,
+                       const std::string& saturate) {
     const FloatFormat format = format_of(wanted);
     const Numbers given = numbers_of(x, "x");
     py::array codes = empty_like(given.keep, type_of_words(format));
-    const InputRounding how{rounding_by_name(rounding), saturate};
-    if (how.rounding == Rounding::stochastic) throw py::value_error("encode what ulplab.round rounded stochastically");
+    const InputRounding how{rounding_by_name(rounding), saturation_by_name(saturate)};
+    if (is_stochastic(how.rounding)) throw py::value_error("encode what ulplab.round rounded stochastically");
     auto* const to = static_cast<char*>(codes.mutable_data());
     in_pieces(given.words.count, [&](std::int64_t first, std::int64_t size) {
         encode_words(part_of(given.words, first, size), format, how, to + first * word_bytes(format));
@@ -127,6 +141,7 @@ py::array encode_array(const py::array& x, const py::object& wanted, const std::
 
 py::array decode_array(const py::array& codes, const py::object& wanted) {
     const FloatFormat format = format_of(wanted);
+    require_within_fp64(format);
     const py::array from = packed(codes);
     if (codes.dtype().kind() != 'u' || codes.itemsize() != word_bytes(format)) {
         throw py::type_error(fmt::format("codes of {} are uint{}, not {}", name_of(format), 8 * word_bytes(format),
@@ -198,7 +213,7 @@ py::array evaluate(const std::string& name, const py::array& x, const py::object
         throw py::value_error("functions are of formats of up to 24 significant bits; give format='fp32', say");
     }
     const Context context{.rounding = rounding_by_name(rounding)};
-    if (context.rounding == Rounding::stochastic) {
+    if (is_stochastic(context.rounding)) {
         throw py::value_error("functions are rounded in deterministic modes; ulplab.round rounds stochastically");
     }
     const Operand operand(given, format, round_first, "x");
@@ -305,9 +320,9 @@ py::dict description_of(const Description& row) {
 }
 
 py::dict describe_number(const std::string& text, const py::object& wanted, const std::string& rounding,
-                         bool saturate) {
-    const Context how{.rounding = rounding_by_name(rounding), .saturate = saturate};
-    if (how.rounding == Rounding::stochastic) throw py::value_error("show rounds in the deterministic modes only");
+                         const std::string& saturate) {
+    const Context how{.rounding = rounding_by_name(rounding), .saturate = saturation_by_name(saturate)};
+    if (is_stochastic(how.rounding)) throw py::value_error("show rounds in the deterministic modes only");
     const FloatFormat format = format_of(wanted);
     return description_of(describe({name_of(format), format, ""}, text, how));
 }
@@ -457,14 +472,18 @@ void add_format(py::module_& module) {
                             "A number format. Functions take its name (\"fp16\") wherever they take a Format.")
         .def(py::init([](const py::object& name) { return format_of(name); }), py::arg("name"))
         .def(py::pickle(
-            [](const FloatFormat& f) {
+            [](const FloatFormat& f) -> py::tuple {
+                if (f.is_table()) return py::make_tuple(format_json(f).dump());
                 return py::make_tuple(f.exponent_bits, f.fraction_bits, f.bias, static_cast<int>(f.specials),
-                                      f.has_sign, f.has_subnormals, f.padding_bits, f.unused_exponents);
+                                      f.has_sign, f.has_subnormals, f.padding_bits, f.unused_exponents, f.even_codes,
+                                      static_cast<int>(f.saturation.mode));
             },
             [](const py::tuple& t) {
+                if (t.size() == 1) return format_from_json(nlohmann::json::parse(t[0].cast<std::string>()));
                 const auto at = [&](int i) { return t[static_cast<std::size_t>(i)].cast<int>(); };
-                return FloatFormat{at(0),      at(1),      at(2), static_cast<Specials>(at(3)),
-                                   at(4) != 0, at(5) != 0, at(6), at(7)};
+                return FloatFormat{
+                    at(0),      at(1), at(2), static_cast<Specials>(at(3)),        at(4) != 0, at(5) != 0,
+                    at(8) != 0, at(6), at(7), static_cast<Saturation::Mode>(at(9))};
             }))
         .def_property_readonly("name", [](const FloatFormat& f) { return name_of(f); })
         .def_readonly("exponent_bits", &FloatFormat::exponent_bits)
@@ -511,7 +530,7 @@ void add_format(py::module_& module) {
 void add_numbers(py::module_& module) {
     add_format(module);
     module.def("round", [](const py::array& x, const py::object& format, const std::string& rounding,
-                           const py::object& seed, bool saturate, bool subnormals, std::uint64_t stream,
+                           const py::object& seed, const std::string& saturate, bool subnormals, std::uint64_t stream,
                            std::uint64_t first, int random_bits, const py::object& out) {
         return round_array_of(x, format, context_of(rounding, seed, saturate, subnormals, stream, first, random_bits),
                               out);
@@ -527,7 +546,7 @@ void add_numbers(py::module_& module) {
     });
     module.def("operate", [](const std::string& name, const std::vector<py::array>& given, const py::array& typed,
                              const py::object& format, const std::string& rounding, const py::object& seed,
-                             bool saturate, bool subnormals, bool round, bool flags) {
+                             const std::string& saturate, bool subnormals, bool round, bool flags) {
         Context context = context_of(rounding, seed, saturate, subnormals, 0, 0, 32);
         context.flush_inputs = !subnormals;
         return operate_on_arrays(name, given, typed, format, context, round, flags);

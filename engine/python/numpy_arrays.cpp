@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
 #include <cstring>
+#include <nlohmann/json.hpp>
 
+#include "engine/files/format_file.hpp"
 #include "engine/products/on_grid.hpp"
 #include "softfloat/names.hpp"
 #include "softfloat/support/parallel.hpp"
@@ -31,18 +34,44 @@ std::string place_of(const py::array& packed, std::int64_t at) {
     return place.empty() ? "" : fmt::format("({})", fmt::join(place, ", "));
 }
 
+/// Dictionaries, lists, texts and numbers, as a description of a format has them.
+nlohmann::json description_json(const py::handle& value) {
+    if (py::isinstance<py::dict>(value)) {
+        auto json = nlohmann::json::object();
+        for (const auto& [key, each] : value.cast<py::dict>())
+            json[py::str(key).cast<std::string>()] = description_json(each);
+        return json;
+    }
+    if (py::isinstance<py::list>(value)) {
+        auto json = nlohmann::json::array();
+        for (const py::handle each : value.cast<py::list>()) json.push_back(description_json(each));
+        return json;
+    }
+    if (py::isinstance<py::str>(value)) return value.cast<std::string>();
+    if (py::isinstance<py::bool_>(value)) return value.cast<bool>();
+    if (py::isinstance<py::int_>(value)) return value.cast<std::int64_t>();
+    const auto number = value.cast<double>();
+    if (std::isfinite(number)) return number;
+    return std::isnan(number) ? "nan" : number > 0 ? "inf" : "-inf";
+}
+
 }  // namespace
 
 FloatFormat format_of(const py::object& format) {
     if (py::isinstance<py::str>(format)) return format_by_name(format.cast<std::string>());
     if (py::isinstance<FloatFormat>(format)) return format.cast<FloatFormat>();
+    if (py::isinstance<py::dict>(format) || py::isinstance<py::list>(format)) {
+        return format_from_json(description_json(format));
+    }
     // Types: numpy.dtype("float16"), ml_dtypes.bfloat16, and torch.float16, whose text is that.
     const auto text = py::str(format).cast<std::string>();
     if (text.starts_with("torch.")) return format_by_name(text.substr(6));
     if (py::isinstance<py::dtype>(format)) return format_by_name(format.attr("name").cast<std::string>());
     if (py::isinstance<py::type>(format)) return format_by_name(format.attr("__name__").cast<std::string>());
-    throw py::type_error(fmt::format("a format is {}; give its name, such as \"fp16\", a type, or an ulplab.Format",
-                                     py::repr(format).cast<std::string>()));
+    throw py::type_error(
+        fmt::format("a format is {}; give its name, such as \"fp16\", a type, a description, or an "
+                    "ulplab.Format",
+                    py::repr(format).cast<std::string>()));
 }
 
 FloatFormat format_of_array(const py::array& array, const std::optional<FloatFormat>& codes, const char* name) {
@@ -54,8 +83,8 @@ FloatFormat format_of_array(const py::array& array, const std::optional<FloatFor
     if (kind == 'u' && codes && bytes == word_bytes(*codes)) return *codes;
     const auto type = array.dtype().attr("name").cast<std::string>();
     try {  // ml_dtypes' types
-        const FloatFormat& format = format_by_name(type);
-        if (bytes == word_bytes(format)) return format;
+        const FloatFormat format = format_by_name(type);
+        if (bytes == word_bytes(format) && !format.is_table()) return format;
     } catch (const std::invalid_argument&) {
     }
     std::string wanted = "float16, float32 or float64";

@@ -46,7 +46,7 @@ class Rounder {
           smallest_kept_(options.flush_outputs ? first_not_tiny(format, options.tininess) : 0),
           subnormal_magic_(std::bit_cast<Real>(power_of_two(format.smallest_exponent() + fraction_bits))),
           largest_(word_of(format, format.max_finite_magnitude())),
-          overflow_(options.saturate ? largest_ : magnitude_of_infinity(format)),
+          overflow_(saturation_of(format, options) != Saturation::ovf_inf ? largest_ : magnitude_of_infinity(format)),
           nan_(format.has_nan() ? quiet_nan : largest_),
           keeps_negative_zero_(format.has_negative_zero() ? sign_mask : 0) {}
 
@@ -73,8 +73,13 @@ class Rounder {
                                             : Word{1} << (exponent - container.smallest_exponent());
     }
     static constexpr const FloatFormat& checked(const FloatFormat& format, const Context& options) {
-        if (options.rounding == Rounding::nearest_even && !options.flush_inputs) return format;
-        throw std::invalid_argument("a Rounder rounds to nearest even and flushes no inputs; round_to has all options");
+        const bool one_overflow = saturation_of(format, options) != Saturation::sat_propagate;  // of infinities, too
+        const bool plain = format.specials <= Specials::none && !format.even_codes;
+        if (options.rounding == Rounding::nearest_even && !options.flush_inputs && one_overflow && plain) return format;
+        throw std::invalid_argument(
+            "a Rounder rounds to nearest even, flushes no inputs, and takes no tables, one_nan_infinity, even_codes "
+            "and "
+            "SatPropagate; round_to has all options");
     }
     /// 2^emin; with tininess after rounding the smallest number that rounds to it where the exponent is unbounded: half
     /// a unit of the binade below.

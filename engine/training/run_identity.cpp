@@ -28,8 +28,9 @@ std::string text_of(const FloatFormat& f) {
 std::string text_of(const CastRule& rule) { return fmt::format("{}={}", rule.op, text_of(rule.cast)); }
 std::string text_of(const Context& c) {
     return fmt::format("rounding {} tininess {} flush {} {} saturate {} random {} {} {} {} {}", text_of(c.rounding),
-                       text_of(c.tininess), c.flush_inputs, c.flush_outputs, c.saturate, c.random_bits, c.random,
-                       c.seed, c.stream, c.first);
+                       text_of(c.tininess), c.flush_inputs, c.flush_outputs,
+                       c.saturate.mode == Saturation::sat_propagate ? "propagate" : text_of(bool(c.saturate)),
+                       c.random_bits, c.random, c.seed, c.stream, c.first);
 }
 std::string text_of(const StateFormat& kept) { return text_of(kept.format) + (kept.scaled ? " scaled" : ""); }
 template <class T>

@@ -49,7 +49,8 @@ struct KernelFormat {
 KernelFormat kernel_format(const FloatFormat& format) {
     KernelFormat found{format};
     const int cut = 23 - format.fraction_bits;
-    found.fits = cut >= 2 && format.emin() >= -126 && format.has_sign && format.has_subnormals;
+    found.fits = cut >= 2 && format.emin() >= -126 && format.has_sign && format.has_subnormals && !format.even_codes &&
+                 !format.is_table();
     if (!found.fits) return found;
     const double smallest_normal = std::ldexp(1.0, format.emin());
     found.limits.kept_at = first_magnitude(format, [](float y) { return y != 0; });
@@ -164,8 +165,23 @@ std::optional<double> FormatLoss::snr_db() const {
     return 10 * step::log(ratio) / step::log(10.0);
 }
 
+namespace {
+/// Of a table: the first positive fp64 number that raises the flag.
+double table_overflow_from(const FloatFormat& format) {
+    std::uint64_t below = 0, from = formats::fp64.infinity_magnitude();
+    while (from - below > 1) {
+        const std::uint64_t middle = below + (from - below) / 2;
+        Context context;
+        convert_bits(format, formats::fp64, middle, context);
+        ((context.flags & flag::overflow) != 0 ? from : below) = middle;
+    }
+    return std::bit_cast<double>(from);
+}
+}  // namespace
+
 double overflow_from(const FloatFormat& format) {
     if (format == formats::fp64) return std::numeric_limits<double>::infinity();
+    if (format.is_table()) return table_overflow_from(format);
     Context exact;
     const std::uint64_t code = format.max_finite_magnitude() << format.padding_bits;
     const double largest = std::bit_cast<double>(convert_bits(formats::fp64, format, code, exact));

@@ -132,14 +132,19 @@ void RoundingOptions::declare(OptionParser& app, const std::string& what) {
     app.add_option("--rounding", mode,
                    "rounds " + what + " to the input formats first: nearest_even, nearest_away or toward_zero");
     app.add_flag("--saturate", saturate,
-                 "with --rounding: too large operands become the largest finite number (PTX: .satfinite)");
+                 "with --rounding: too large operands become the largest finite number (PTX: .satfinite); "
+                 "=SatPropagate leaves infinities as they are");
+}
+
+Saturation saturation_of_option(const std::string& text) {
+    return text.empty() ? Saturation{} : saturation_by_name(text);
 }
 
 std::optional<OperandRounding> RoundingOptions::rounding() const {
     if (!given()) return std::nullopt;
     if (mode.empty()) throw UsageError("--saturate says how --rounding rounds; give --rounding nearest_even, too");
     for (const Rounding each : {Rounding::nearest_even, Rounding::nearest_away, Rounding::toward_zero}) {
-        if (mode == name_of(each)) return OperandRounding{each, saturate};
+        if (mode == name_of(each)) return OperandRounding{each, saturation_of_option(saturate)};
     }
     throw UsageError("there is no rounding '" + mode +
                      "' for operands; choose nearest_even, nearest_away (cvt.rna.tf32) or toward_zero");

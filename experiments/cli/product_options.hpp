@@ -39,7 +39,7 @@ BasicMatrixView<const Real> view_of(const LoadedMatrix<Real>& matrix, bool trans
 /// How elements are rounded to a format.
 struct OperandRounding {
     Rounding rounding = Rounding::nearest_even;
-    bool saturate = false;  // what is too large becomes the largest finite number (PTX: cvt with .satfinite)
+    Saturation saturate{};  // true: what is too large becomes the largest finite number (PTX: cvt with .satfinite)
 };
 
 /// Whether a byte of a file holds two codes of 4 bits, neighbours of a row (across) or of a column (down).
@@ -92,13 +92,15 @@ struct Transpositions {
     void declare(OptionParser& app);
 };
 
+/// What --saturate or --saturate=MODE says. Throws std::invalid_argument that lists the modes.
+Saturation saturation_of_option(const std::string& text);
+
 /// --rounding MODE and --saturate: none where neither is given.
 struct RoundingOptions {
-    std::string mode;
-    bool saturate = false;
+    std::string mode, saturate;
     /// `what` is rounded: "the operands".
     void declare(OptionParser& app, const std::string& what);
-    [[nodiscard]] bool given() const { return saturate || !mode.empty(); }
+    [[nodiscard]] bool given() const { return !saturate.empty() || !mode.empty(); }
     /// Throws UsageError for a mode that units' operands are not rounded by, and for --saturate alone.
     [[nodiscard]] std::optional<OperandRounding> rounding() const;
 };

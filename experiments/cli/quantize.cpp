@@ -17,6 +17,7 @@
 #include "engine/files/stored_arrays.hpp"
 #include "engine/tensor/random.hpp"
 #include "experiments/cli/command.hpp"
+#include "experiments/cli/product_options.hpp"
 #include "experiments/framework/files.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/names.hpp"
@@ -30,8 +31,7 @@ namespace fs = std::filesystem;
 struct QuantizeOptions {
     std::string input, output, format;
     std::string element, block, hadamard, rounding, scale;
-    std::string along = "last";
-    bool saturate = false;
+    std::string along = "last", saturate;
     std::uint64_t seed = 1;
 };
 
@@ -73,16 +73,24 @@ HadamardTransform transform_of(const std::string& text) {
 }
 
 bool can_hold_numbers(const FloatFormat& format) {
-    return format.has_sign && format.has_subnormals && format != formats::fp64;
+    const bool within_fp32 = format.precision() <= 24 && format.emax() <= formats::fp32.emax() &&
+                             format.smallest_exponent() >= formats::fp32.smallest_exponent();
+    return format.is_table() || (format.has_sign && format.has_subnormals && within_fp32);
+}
+
+/// The format of whatever name is given, or of a file.
+std::optional<NamedFormat> format_or_none(const std::string& name) {
+    try {
+        return named_format(name);
+    } catch (const std::invalid_argument&) {
+        return std::nullopt;
+    }
 }
 
 /// The name of a format's row for whatever name is given; other texts as they are.
 std::string row_name(const std::string& name) {
-    try {
-        return name_of(format_by_name(name));
-    } catch (const std::invalid_argument&) {
-        return name;
-    }
+    const std::optional<NamedFormat> named = format_or_none(name);
+    return named ? std::string(named->name) : name;
 }
 
 FloatFormat element_format(const std::string& given) {
@@ -101,7 +109,7 @@ void set_rounding(const QuantizeOptions& options, Context& context) {
     if (options.rounding.empty()) return;
     const std::size_t colon = options.rounding.find(':');
     context.rounding = rounding_by_name(options.rounding.substr(0, colon));
-    const bool stochastic = context.rounding == Rounding::stochastic;
+    const bool stochastic = is_stochastic(context.rounding);
     context.random_bits = stochastic ? 32 : 0;
     if (colon == std::string::npos) return;
     const auto bits = whole_number_of(std::string_view(options.rounding).substr(colon + 1), 1);
@@ -135,7 +143,7 @@ void refuse_options(const std::vector<std::pair<const char*, bool>>& given, cons
 
 TensorFormat row_of(const NamedQuantization& named, const QuantizeOptions& options) {
     refuse_options(
-        {{"--scale", !options.scale.empty()}, {"--saturate", options.saturate}},
+        {{"--scale", !options.scale.empty()}, {"--saturate", !options.saturate.empty()}},
         fmt::format("{} has scales of its own, and its elements saturate; leave the option out", named.name));
     Quantization row = named.how;
     if (!options.element.empty()) row.element = element_format(options.element);
@@ -156,13 +164,15 @@ TensorFormat format_of(const QuantizeOptions& options) {
     for (const NamedFormat& named : named_formats()) {
         if (!can_hold_numbers(named.format)) continue;
         known.emplace_back(named.name);
-        if (named.name != format) continue;
+    }
+    const std::optional<NamedFormat> named = how.name.empty() ? format_or_none(options.format) : std::nullopt;
+    if (named && can_hold_numbers(named->format)) {
         refuse_options({{"--element", !options.element.empty()},
                         {"--block", !options.block.empty()},
                         {"--hadamard", !options.hadamard.empty()}},
-                       fmt::format("{} has no blocks; choose a block-scaled format such as mxfp8", named.name));
-        how = {.name = format, .format = named.format, .scale = tensor_scale_of(options.scale)};
-        how.rounding.saturate = options.saturate;
+                       fmt::format("{} has no blocks; choose a block-scaled format such as mxfp8", named->name));
+        how = {.name = std::string(named->name), .format = named->format, .scale = tensor_scale_of(options.scale)};
+        how.rounding.saturate = saturation_of_option(options.saturate);
         set_rounding(options, how.rounding);
     }
     if (how.name.empty()) {
@@ -302,7 +312,8 @@ Action declare_quantize(OptionParser& app) {
                    "what multiplies a tensor before it is rounded to a number format: none, amax (the format's largest "
                    "number / the tensor's), or a number");
     app.add_flag("--saturate", o->saturate,
-                 "numbers beyond a number format's largest become the largest (block-scaled formats always saturate)");
+                 "numbers beyond a number format's largest become the largest (block-scaled formats always saturate); "
+                 "=SatPropagate leaves infinities as they are");
     app.footer("Block-scaled formats:\n" + row_lines());
     return [o] { return quantize_file(*o); };
 }

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -9,6 +10,7 @@
 #include <stdexcept>
 
 #include "experiments/cli/command.hpp"
+#include "experiments/cli/product_options.hpp"
 #include "softfloat/describe.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/names.hpp"
@@ -20,20 +22,14 @@ struct ShowOptions {
     std::string value;
     std::vector<std::string> formats;
     bool json = false;
-    std::string rounding = "nearest_even";
-    bool saturate = false;
+    std::string rounding = "nearest_even", saturate;
     std::optional<OptionParser> app;
 };
 
 /// Those that were named, or all.
 std::vector<NamedFormat> formats_of(const ShowOptions& options) {
     std::vector<NamedFormat> formats;
-    for (const std::string& name : options.formats) {
-        const FloatFormat& format = format_by_name(name);
-        for (const NamedFormat& row : named_formats()) {
-            if (row.format == format) formats.push_back(row);
-        }
-    }
+    for (const std::string& name : options.formats) formats.push_back(named_format(name));
     if (formats.empty()) formats.assign(named_formats().begin(), named_formats().end());
     return formats;
 }
@@ -41,7 +37,7 @@ std::vector<NamedFormat> formats_of(const ShowOptions& options) {
 /// The value; a negative one looks like an option to the parser and is left over.
 std::string value_of(const ShowOptions& options) {
     std::vector<std::string> values = options.app->remaining();
-    std::erase(values, "--");  // what is behind it is no option
+    if (const auto end = std::ranges::find(values, "--"); end != values.end()) values.erase(end);  // ends options
     if (!options.value.empty()) values.insert(values.begin(), options.value);
     if (values.empty()) throw UsageError("show needs a VALUE, such as 0.1, -0x1.8p-10, inf or bits:3C00");
     if (values.size() > 1) throw UsageError("show takes one VALUE, not also '" + values[1] + "'");
@@ -50,6 +46,10 @@ std::string value_of(const ShowOptions& options) {
     if (value.starts_with(bits) && (value.size() == bits.size() ||
                                     value.find_first_not_of("0123456789abcdefABCDEF_'", bits.size()) != value.npos)) {
         throw UsageError("'" + value + "': give hexadecimal digits behind bits:, such as bits:3C00");
+    }
+    // A hexadecimal integer is a number here; who means a storage word is told so.
+    if ((value.starts_with("0x") || value.starts_with("0X")) && value.find_first_of(".pP") == value.npos) {
+        fmt::print(stderr, "ulplab: {} is read as the number; bits:{} is the storage word\n", value, value.substr(2));
     }
     return value;
 }
@@ -111,7 +111,7 @@ void print_details(const Description& row) {
 Rounding deterministic_rounding(const std::string& name) {
     try {
         const Rounding rounding = rounding_by_name(name);
-        if (rounding != Rounding::stochastic) return rounding;
+        if (!is_stochastic(rounding)) return rounding;
     } catch (const std::invalid_argument&) {
     }
     throw UsageError(fmt::format(
@@ -123,7 +123,7 @@ ExitCode show(const ShowOptions& options) {
     const std::string text = value_of(options);
     const Rounding rounding = deterministic_rounding(options.rounding);
     const std::vector<Description> rows =
-        describe_all(formats, text, {.rounding = rounding, .saturate = options.saturate});
+        describe_all(formats, text, {.rounding = rounding, .saturate = saturation_of_option(options.saturate)});
     if (options.json) {
         auto list = nlohmann::ordered_json::array();
         for (const Description& row : rows) list.push_back(to_json(row));
@@ -143,14 +143,17 @@ Action declare_show(OptionParser& app) {
     options->app = app;
     app.allow_extras();
     app.add_option("VALUE", options->value, "a number, as 0.1, -1.5e-3, 0x1.8p-10, inf, or bits:3C00");
-    app.add_option("--format", options->formats,
-                   "number format (see `ulplab formats`); may be repeated; all by default")
+    app.add_option(
+           "--format", options->formats,
+           "number format by name or file (see `ulplab formats`); may be repeated; by default those of hardware")
         .repeated();
     app.add_flag("--json", options->json, "prints JSON");
     app.add_option("--rounding", options->rounding,
                    "rounding mode: nearest_even, nearest_away, toward_zero, down, up or odd");
-    app.add_flag("--saturate", options->saturate,
-                 "overflow and infinity become the largest finite number (PTX: cvt with .satfinite)");
+    app.add_flag(
+        "--saturate", options->saturate,
+        "overflow and infinity become the largest finite number (PTX: cvt with .satfinite); =SatPropagate leaves "
+        "infinities as they are");
     return [options] { return show(*options); };
 }
 

@@ -21,7 +21,7 @@ struct TestfloatOptions {
 ExitCode filter(const TestfloatOptions& options) {
     const testfloat::Operation operation = testfloat::operation_by_name(options.operation);
     const Rounding rounding = rounding_by_name(options.rounding);
-    if (rounding == Rounding::stochastic) throw UsageError("TestFloat has no stochastic rounding; choose another mode");
+    if (is_stochastic(rounding)) throw UsageError("TestFloat has no stochastic rounding; choose another mode");
     const Tininess tininess = options.tininess == "before" ? Tininess::before_rounding : Tininess::after_rounding;
     std::ios::sync_with_stdio(false);
     testfloat::filter(operation, {rounding, tininess, !options.not_exact}, std::cin, std::cout);

@@ -103,6 +103,10 @@ DeclaredOption OptionParser::add_flag(const std::string& names, bool& value, con
     return DeclaredOption(app_->add_flag(names, value, help));
 }
 
+DeclaredOption OptionParser::add_flag(const std::string& names, std::string& value, const std::string& help) {
+    return DeclaredOption(app_->add_flag(names, value, help));
+}
+
 OptionParser OptionParser::add_subcommand(const std::string& name, const std::string& summary) {
     // The program owns its subcommands; this shares that.
     return OptionParser(std::shared_ptr<CLI::App>(app_, app_->add_subcommand(name, summary)));

@@ -53,6 +53,8 @@ class OptionParser {
                               const std::string& help);
     /// Sets `value` to true, or to false for names that begin with an exclamation mark.
     DeclaredOption add_flag(const std::string& names, bool& value, const std::string& help);
+    /// Sets `value` to "true", or to the text behind "=": --saturate, --saturate=SatPropagate.
+    DeclaredOption add_flag(const std::string& names, std::string& value, const std::string& help);
 
     OptionParser add_subcommand(const std::string& name, const std::string& summary);
     void require_subcommand();

@@ -58,7 +58,7 @@ constexpr Int32Format int32_format(const FloatFormat& format, std::int32_t zero_
 }
 /// IEEE 754, or OCP's formats.
 constexpr bool has_int32_format(const FloatFormat& format) {
-    return format.has_sign && format.has_subnormals && format.specials != Specials::negative_zero_nan &&
+    return format.has_negative_zero() && format.has_subnormals &&
            format.storage_bits() <= 32 && format.unused_exponents == 0;
 }
 

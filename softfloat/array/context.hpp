@@ -23,7 +23,7 @@ constexpr std::uint64_t random_for(const Context& context, std::size_t element) 
 /// The context of the scalar operation on an element: the array's, with the element's random number.
 constexpr Context scalar_context(const Context& context, std::size_t element) {
     Context scalar = context;
-    if (context.rounding == Rounding::stochastic) scalar.random = random_for(context, element);
+    if (is_stochastic(context.rounding)) scalar.random = random_for(context, element);
     return scalar;
 }
 

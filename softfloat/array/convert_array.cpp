@@ -3,6 +3,7 @@
 #include "softfloat/array/environment.hpp"
 #include "softfloat/array/path.hpp"
 #include "softfloat/array/stages.hpp"
+#include "softfloat/array/steps.hpp"
 #include "softfloat/array/words.hpp"
 #include "softfloat/round.hpp"
 #include "softfloat/vector/dispatch.hpp"
@@ -57,6 +58,10 @@ void convert_words(const FloatFormat& to, const FloatFormat& from, const void* i
                    const Context& context, Simd simd) {
     const Path path = choose_path(to, from, context, simd);
     if (path.kernel == Kernel::scalar_loop) return convert_each(to, from, in, out, count, context);
+    if (path.kernel == Kernel::steps) {
+        return from == formats::fp32 ? steps_to(to, context)->encode(static_cast<const float*>(in), out, count)
+                                     : decode_by_table(from, context, in, static_cast<float*>(out), count);
+    }
     const KernelTable& kernels = kernels_of<KernelTable>(path.simd);
     const FloatEnvironment environment(Rounding::nearest_even);
     if (from == formats::fp64 && path.kernel == Kernel::fp32_words) {

@@ -11,7 +11,8 @@ namespace ulp::array {
 namespace {
 
 /// Everything that the results depend on.
-using Key = std::tuple<int, int, int, int, bool, bool, int, int, Function, Rounding, Tininess, bool, bool, bool, int>;
+using Key =
+    std::tuple<int, int, int, int, bool, bool, bool, int, int, int, Function, Rounding, Tininess, bool, bool, int, int>;
 
 Key key_of(const FloatFormat& f, Function function, const Context& c) {
     return {f.exponent_bits,
@@ -20,14 +21,16 @@ Key key_of(const FloatFormat& f, Function function, const Context& c) {
             static_cast<int>(f.specials),
             f.has_sign,
             f.has_subnormals,
+            f.even_codes,
             f.padding_bits,
             f.unused_exponents,
+            f.saturation.mode,
             function,
             c.rounding,
             c.tininess,
             c.flush_inputs,
             c.flush_outputs,
-            c.saturate,
+            c.saturate.mode,
             c.rounding == Rounding::stochastic ? c.random_bits : 0};
 }
 

@@ -31,7 +31,7 @@ Word power_of_two(int exponent) {
 
 template <class Word>
 bool within_container(const FloatFormat& format) {
-    return format.has_sign && format.has_subnormals && format.fraction_bits >= 1 &&
+    return format.has_sign && format.has_subnormals && format.fraction_bits >= 1 && format.specials <= Specials::none &&
            format.fraction_bits <= container_fraction<Word> && format.emin() >= container<Word>.emin() &&
            format.emax() <= container<Word>.emax();
 }
@@ -52,7 +52,7 @@ void plan_extremes(BasicRoundingPlan<Word>& plan, const FloatFormat& format, con
     plan.largest = word_of<Word>(format, pack(format, false, format.max_finite_magnitude()));
     plan.overflow_toward = plan.largest;
     const Word infinity = word_of<Word>(format, infinity_bits(format, false));
-    plan.overflow_away = context.saturate ? plan.largest : infinity;
+    plan.overflow_away = saturation_of(format, context) != Saturation::ovf_inf ? plan.largest : infinity;
     plan.infinity = plan.overflow_away;
     Context exact;
     plan.nan = word_of<Word>(format, convert_bits(format, container<Word>, container<Word>.nan_code(), exact));

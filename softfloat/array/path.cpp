@@ -4,6 +4,7 @@
 #include "softfloat/array/kernels/kernel_table.hpp"
 #include "softfloat/array/make_plan.hpp"
 #include "softfloat/array/stages.hpp"
+#include "softfloat/array/steps.hpp"
 #include "softfloat/array/words.hpp"
 #include "softfloat/functions/evaluate.hpp"
 #include "softfloat/vector/dispatch.hpp"
@@ -13,11 +14,11 @@ namespace {
 
 constexpr int fp64_digits = formats::fp64.precision();
 
-constexpr std::string_view names[] = {"scalar_loop",       "fp32_words",      "fp64_words",       "native_half",
-                                      "half_nearest",      "half_rounded",    "bfloat_nearest",   "processor",
-                                      "processor_options", "truncated",       "odd_in_single",    "odd_by_double",
-                                      "odd_in_double",     "between_doubles", "table_of_results", "quick_phase"};
-static_assert(std::size(names) == static_cast<std::size_t>(Kernel::quick_phase) + 1);
+constexpr std::string_view names[] = {
+    "scalar_loop",    "fp32_words",      "fp64_words",        "native_half", "half_nearest",  "half_rounded",
+    "bfloat_nearest", "processor",       "processor_options", "truncated",   "odd_in_single", "odd_by_double",
+    "odd_in_double",  "between_doubles", "table_of_results",  "quick_phase", "steps"};
+static_assert(std::size(names) == static_cast<std::size_t>(Kernel::steps) + 1);
 
 /// Whether everything stays well within fp32's exponents: see kernels_arithmetic.hpp.
 bool fits_single(const FloatFormat& format) {
@@ -28,6 +29,14 @@ bool has_processor(Rounding rounding) {
     return rounding == Rounding::nearest_even || rounding == Rounding::toward_zero || rounding == Rounding::up ||
            rounding == Rounding::down;
 }
+
+/// Whether the kernels round so: not P3109's other stochastic modes, and an infinity becomes what an overflow does.
+bool has_kernels(const FloatFormat& format, const Context& context) {
+    return context.rounding <= Rounding::stochastic && saturation_of(format, context) != Saturation::sat_propagate;
+}
+
+constexpr std::string_view of_steps = "the format has at most 65,536 codes";
+constexpr std::string_view no_kernel_rounds = "no kernel rounds in this mode";
 
 bool flushes(const Context& context) { return context.flush_inputs || context.flush_outputs; }
 bool has_options(const Context& context) { return flushes(context) || context.saturate; }
@@ -71,22 +80,28 @@ std::string_view name_of(Kernel kernel) { return names[static_cast<std::size_t>(
 Path choose_round_path(const FloatFormat& format, const FloatFormat& container, const Context& context, Simd simd) {
     require_sensible(context);
     require_instructions(simd);
-    if (container == formats::fp64 && has_plan64(format)) {
+    const bool rounds = has_kernels(format, context);
+    if (container == formats::fp64 && rounds && has_plan64(format)) {
         return {Kernel::fp64_words, simd, "every value of the format is an fp64 number"};
     }
     const bool nearest = context.rounding == Rounding::nearest_even && !has_options(context);
-    if (container == formats::fp32 && format == formats::fp16 && nearest &&
+    if (container == formats::fp32 && rounds && format == formats::fp16 && nearest &&
         kernels_of<KernelTable>(simd).through_half != nullptr) {
         return {Kernel::half_nearest, simd, "the processor converts fp32 to fp16 and back"};
     }
-    if (container == formats::fp32 && has_plan(format)) {
+    if (container == formats::fp32 && rounds && has_plan(format)) {
         return {Kernel::fp32_words, simd, "every value of the format is an fp32 number"};
     }
-    return {Kernel::scalar_loop, simd, "the format has no sign, no subnormals or values that the container lacks"};
+    if (container == formats::fp32 && has_steps(format, context)) return {Kernel::steps, simd, of_steps};
+    return {Kernel::scalar_loop, simd,
+            rounds ? "the format has no sign, no subnormals or values that the container lacks" : no_kernel_rounds};
 }
 
-Path choose_path(const FloatFormat& to, const FloatFormat& from, const Context& context, Simd simd) {
+namespace {
+/// The path of conversions by kernels alone.
+Path kernel_path(const FloatFormat& to, const FloatFormat& from, const Context& context, Simd simd) {
     require_sensible(context);
+    if (!has_kernels(to, context)) return {Kernel::scalar_loop, simd, no_kernel_rounds};
     const KernelTable& kernels = kernels_of<KernelTable>(simd);
     const bool reads = from == formats::fp64 || Reader::make(from, context, kernels);
     if (!reads) return {Kernel::scalar_loop, simd, "no kernel reads the source's storage words"};
@@ -105,10 +120,20 @@ Path choose_path(const FloatFormat& to, const FloatFormat& from, const Context& 
     }
     return {Kernel::scalar_loop, simd, "no kernel rounds to this format"};
 }
+}  // namespace
+
+Path choose_path(const FloatFormat& to, const FloatFormat& from, const Context& context, Simd simd) {
+    const Path path = kernel_path(to, from, context, simd);
+    if (path.kernel != Kernel::scalar_loop) return path;
+    const bool writes = from == formats::fp32 && has_steps(to, context);
+    const bool reads = to == formats::fp32 && has_steps(from, context);
+    return writes || reads ? Path{Kernel::steps, simd, of_steps} : path;
+}
 
 Path choose_path(Operation operation, const FloatFormat& format, const Context& context, Simd simd) {
     require_sensible(context);
     const KernelTable& kernels = kernels_of<KernelTable>(simd);
+    if (!has_kernels(format, context)) return {Kernel::scalar_loop, simd, no_kernel_rounds};
     const Kernel own = own_kernel(format, context, simd);
     if (own != Kernel::scalar_loop) return {own, simd, "the format has a kernel of its own for this rounding"};
     if (!Reader::make(format, context, kernels)) {
@@ -138,8 +163,9 @@ Path choose_path(Function, const FloatFormat& format, const Context& context, Si
     require_sensible(context);
     require_supported(format);
     require_instructions(simd);
+    if (context.rounding > Rounding::stochastic) return {Kernel::scalar_loop, simd, no_kernel_rounds};
     if (bytes_of(format) <= 2) return {Kernel::table_of_results, simd, "the format has at most 65,536 operands"};
-    if (function_plan(format, context.rounding)) {
+    if (has_kernels(format, context) && function_plan(format, context.rounding)) {
         return {Kernel::quick_phase, simd, "the format's storage words are fp32 words"};
     }
     return {Kernel::scalar_loop, simd, "the format's storage words have 32 bits and are not fp32 words"};

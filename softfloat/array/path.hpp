@@ -26,7 +26,8 @@ enum class Kernel {
     odd_in_double,      // computed in fp64 to odd, rounded and encoded from there
     between_doubles,    // the same from the fp64 numbers on both sides of the result; scalar where they differ
     table_of_results,   // functions: looked up; with stochastic rounding two results and their chance
-    quick_phase         // functions: in vectors of fp64; the scalar function where that does not decide
+    quick_phase,        // functions: in vectors of fp64; the scalar function where that does not decide
+    steps               // looked up: where the fp32 numbers lie at which the result changes; or the code's number
 };
 
 struct Path {

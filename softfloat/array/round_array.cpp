@@ -2,6 +2,7 @@
 #include "softfloat/array/environment.hpp"
 #include "softfloat/array/make_plan.hpp"
 #include "softfloat/array/path.hpp"
+#include "softfloat/array/steps.hpp"
 #include "softfloat/round.hpp"
 #include "softfloat/vector/dispatch.hpp"
 
@@ -23,6 +24,9 @@ void round_array(const FloatFormat& format, std::span<const float> from, std::sp
     array::require_same_size("round_array", from.size(), to.size());
     const array::Path path = array::choose_round_path(format, formats::fp32, context, simd);
     if (path.kernel == array::Kernel::scalar_loop) return round_each(format, from, to, context);
+    if (path.kernel == array::Kernel::steps) {
+        return array::steps_to(format, context)->round(from.data(), to.data(), from.size());
+    }
     const array::FloatEnvironment environment(Rounding::nearest_even);
     if (path.kernel == array::Kernel::half_nearest) {
         return kernels_of<array::KernelTable>(path.simd).through_half({}, from.data(), to.data(), from.size());

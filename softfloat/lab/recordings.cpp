@@ -28,7 +28,7 @@ std::string lower(std::string text) {
     return text;
 }
 
-const FloatFormat& input_format(const RecordedFiles& files) {
+FloatFormat input_format(const RecordedFiles& files) {
     try {
         return format_by_name(lower(files.input));
     } catch (const std::invalid_argument& error) {

@@ -164,6 +164,11 @@ std::optional<Operation> conversion(std::string_view name, std::string_view from
                          *source, *result, convert_float};
     }
     if (const OtherType* type = other_type(to); source && type != nullptr) {
+        if (!type->integer && (source->emax() > long_bias || source->smallest_exponent() < -long_bias)) {
+            throw std::invalid_argument(std::string(from) + " reaches beyond " + std::string(to) + ", from 2^" +
+                                        std::to_string(source->smallest_exponent()) + " to 2^" +
+                                        std::to_string(source->emax()) + "; choose a narrower format");
+        }
         return Operation{own, 1, source->storage_bits(), type->bits, type->integer, *source, {}, type->to};
     }
     if (const OtherType* type = other_type(from); result && type != nullptr) {

@@ -12,8 +12,8 @@ namespace ulp {
 /// stays all ones. To fewer: the top of the payload, made quiet if nothing of it is left. The way back from the wider
 /// format gives the code again.
 constexpr std::uint64_t nan_with_payload(const FloatFormat& to, const FloatFormat& from, std::uint64_t bits) {
-    if (to.specials == Specials::negative_zero_nan) return nan_bits(to);
-    const bool sign = sign_of(from, bits) && from.specials != Specials::negative_zero_nan;
+    if (to.has_nan_for_negative_zero() || to.is_table()) return nan_bits(to);
+    const bool sign = sign_of(from, bits) && !from.has_nan_for_negative_zero();
     const std::uint64_t payload = magnitude_of(from, bits) & from.fraction_mask();
     const int added = to.fraction_bits - from.fraction_bits;
     std::uint64_t fraction = added >= 0 ? payload << added : payload >> -added;

@@ -72,7 +72,9 @@ float half_up(float x, int fraction_bits) {
 
 }  // namespace
 
-float largest_number(const FloatFormat& format) { return value_of(format, format.max_finite_magnitude()); }
+float largest_number(const FloatFormat& format) {
+    return value_of(format, largest_bits(format, false) >> format.padding_bits);
+}
 
 bool scales_by_exponent(const Quantization& how) {
     const ScaleRule& rule = how.scale;

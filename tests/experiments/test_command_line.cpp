@@ -610,6 +610,29 @@ TEST_CASE("codes lists every code of a format, NaNs included, as it is") {
     }
 }
 
+TEST_CASE("codes --exact prints values as P3109's tables have them") {
+    CHECK(ulplab({"codes", "binary3p1se", "--exact"}).output == "0\n+1p-1\n+1p0\n+inf\nnan\n-1p-1\n-1p0\n-inf\n");
+    CHECK(ulplab({"codes", "binary3p3uf", "--exact"}).output ==
+          "0\n+1p-2\n+1p-1\n+3p-2\n+1p0\n+5p-2\n+3p-1\nnan\n");
+    CHECK(ulplab({"codes", "int4", "--exact"}).output.starts_with("0\n+1p0\n+1p1\n+3p0\n"));
+    check_refused({"codes", "e4m3", "--exact", "--json"}, 2, "leave one out");
+    check_refused({"codes", "/none/at/all.json"}, 3, "/none/at/all.json");
+}
+
+TEST_CASE("show takes P3109's formats, files, saturation modes, and hints at storage words") {
+    CHECK(says(ulplab({"show", "1e9", "--format", "binary8p3se", "--saturate=SatPropagate"}), "49152"));
+    CHECK(says(ulplab({"show", "inf", "--format", "binary8p3se", "--saturate=SatPropagate"}), "class      infinity"));
+    CHECK(says(ulplab({"show", "inf", "--format", "binary8p3se", "--saturate"}), "49152"));
+    check_refused({"show", "1", "--saturate=SatFinit"}, 2, "did you mean SatFinite?");
+    const Finished hint = ulplab({"show", "0x3C00", "--format", "fp16"});
+    CHECK(hint.exit_code == 0);
+    CHECK(says(hint, "15360"));
+    CHECK(says(hint, "0x3C00 is read as the number; bits:3C00 is the storage word"));
+    CHECK_FALSE(says(ulplab({"show", "0x1.8p0", "--format", "fp16"}), "storage word"));
+    CHECK(says(ulplab({"show", "--format", "hif8", "--", "-0.1"}), "hif8: HiFloat8"));
+    CHECK(says(ulplab({"show", "1e9000", "--format", "binary16p1ue"}), "0x1p+29897"));
+}
+
 TEST_CASE("codes as JSON are the codes of the table") {
     const auto codes = nlohmann::json::parse(ulplab({"codes", "e2m1", "--json"}).output);
     CHECK(codes.size() == 16);
@@ -621,7 +644,7 @@ TEST_CASE("formats lists every format, or the one that is named") {
     CHECK(nlohmann::json::parse(ulplab({"formats", "bf16", "--json"}).output).size() == 1);
     CHECK(ulplab({"formats"}).output.find("65504") != std::string::npos);
     const auto parsed = nlohmann::json::parse(ulplab({"formats", "--json"}).output);
-    CHECK(parsed.size() == 13);
+    CHECK(parsed.size() == 26);
     CHECK(parsed.at(4).at("name") == "fp16");
     CHECK(parsed.at(4).at("largest") == 65504);
 }

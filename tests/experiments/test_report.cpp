@@ -95,7 +95,7 @@ TEST_CASE("the opening answers from the comparisons with fp32, and powers are ra
                      parity("sample.c", Verdict::undecided)};
     const std::string page = page_of({result}, "report.html");
     CHECK(has(page,
-              "in 1 of 3 comparisons training learns as well as in fp32 all the same, in 1 it does not, and in 1 "
+              "in 1 of 3 comparisons training learns as well as in fp32 all the same, in 1 it does not, in 1 "
               "the seeds do not decide"));
     CHECK(has(page, "2<sup>-11</sup> and 2<sup>-24</sup>"));
     CHECK(prose_html("2^-11.5. a^2, x^ 2^(3 & 4^") == "2<sup>-11.5</sup>. a^2, x^ 2^(3 &amp; 4^");

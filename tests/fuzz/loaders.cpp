@@ -8,6 +8,8 @@
 #include <string>
 
 #include "engine/analysis/token_mismatch.hpp"
+#include "engine/files/checked_json.hpp"
+#include "engine/files/format_file.hpp"
 #include "engine/files/npy.hpp"
 #include "engine/files/safetensors.hpp"
 #include "engine/files/stored_arrays.hpp"
@@ -93,6 +95,9 @@ void load_net(std::string_view bytes) {
 void load_unit(std::string_view bytes) {
     unless_refused([&] { (void)unit_json(unit_from_json(bytes)); });
 }
+void load_format(std::string_view bytes) {
+    unless_refused([&] { (void)format_json(format_from_json(checked_json(bytes))); });
+}
 void load_recording(std::string_view bytes) {
     const ScratchFile file(".recording", bytes);
     unless_refused([&] { (void)gpu::read_recording_file(file.path); });
@@ -115,6 +120,7 @@ constexpr std::array all_loaders = {Loader{"npy", load_npy},
                                     Loader{"net", load_net},
                                     Loader{"tokens", load_tokens},
                                     Loader{"unit", load_unit},
+                                    Loader{"format", load_format},
                                     Loader{"recording", load_recording},
                                     Loader{"recorded_set", load_recorded_set}};
 

@@ -58,7 +58,9 @@ bool takes_upper(Located::Part part, bool negative, bool lower_is_odd, Rounding 
         case Rounding::up: return !negative;
         case Rounding::odd: return !lower_is_odd;
         case Rounding::toward_zero:
-        case Rounding::stochastic: break;
+        case Rounding::stochastic:
+        case Rounding::stochastic_b:
+        case Rounding::stochastic_c: break;
     }
     return false;
 }
@@ -94,6 +96,7 @@ Oracle::Oracle(const FloatFormat& format) : format_(format) {
     last_finite_ = codes - 1 - static_cast<std::uint64_t>(format.unused_exponents) * binade;
     if (format.specials == Specials::ieee) last_finite_ -= binade;
     if (format.specials == Specials::all_ones_nan) last_finite_ -= 1;
+    if (format.specials == Specials::one_nan_infinity) last_finite_ -= format.has_sign ? 1 : 2;
 }
 
 Number Oracle::magnitude(std::uint64_t code) const {
@@ -114,6 +117,10 @@ Number Oracle::number(std::uint64_t bits) const {
     const auto special = [&](Number::Kind kind) { return Number{kind, negative, 0, 0}; };
     if (format_.specials == Specials::negative_zero_nan && negative && rest == 0) return special(Number::Kind::nan);
     if (format_.specials == Specials::all_ones_nan && rest == all_ones) return special(Number::Kind::nan);
+    if (format_.specials == Specials::one_nan_infinity) {
+        if (format_.has_sign ? negative && rest == 0 : rest == all_ones) return special(Number::Kind::nan);
+        if (rest == last_finite_ + 1) return special(Number::Kind::infinity);
+    }
     if (format_.specials == Specials::ieee && rest >> format_.fraction_bits == all_ones >> format_.fraction_bits) {
         const std::uint64_t fraction = rest & ((std::uint64_t{1} << format_.fraction_bits) - 1);
         if (fraction == 0) return special(Number::Kind::infinity);
@@ -332,7 +339,8 @@ Located Oracle::located(const Number& x, int fraction_bits) const {
 }
 
 std::uint64_t Oracle::word(bool negative, std::uint64_t code) const {
-    const bool unsigned_zero = code == 0 && format_.specials == Specials::negative_zero_nan;
+    const bool unsigned_zero = code == 0 && (format_.specials == Specials::negative_zero_nan ||
+                                             format_.specials == Specials::one_nan_infinity);
     const bool sign = negative && format_.has_sign && !unsigned_zero;
     return (code | (sign ? std::uint64_t{1} << (format_.exponent_bits + format_.fraction_bits) : 0))
            << format_.padding_bits;
@@ -348,6 +356,8 @@ std::uint64_t Oracle::quiet_nan() const {
         }
         case Specials::all_ones_nan: return word(false, all_ones);
         case Specials::negative_zero_nan: return std::uint64_t{1} << (magnitude_bits + format_.padding_bits);
+        case Specials::one_nan_infinity: return format_.has_sign ? std::uint64_t{1} << magnitude_bits : all_ones;
+        case Specials::table:
         case Specials::none: break;
     }
     return last_finite_ << format_.padding_bits;  // no NaN in the format
@@ -361,6 +371,8 @@ std::uint64_t Oracle::infinity(bool negative) const {
         }
         case Specials::none: return word(negative, last_finite_);
         case Specials::all_ones_nan: return word(negative, quiet_nan() >> format_.padding_bits);  // keeps its sign
+        case Specials::one_nan_infinity: return word(negative, last_finite_ + 1);
+        case Specials::table:
         case Specials::negative_zero_nan: break;
     }
     return quiet_nan();
@@ -387,7 +399,7 @@ Answer Oracle::round(const Located& x, Rounding rounding, Tininess tininess, std
     const bool tiny = stays_tiny(x, rounding, tininess);
     if (x.below_grid) return {word(false, 0), x.flags | flag::inexact | (tiny ? flag::underflow : 0)};
 
-    const bool odd = format_.fraction_bits == 0 || (x.floor & 1) != 0;
+    const bool odd = (format_.fraction_bits == 0 && !format_.even_codes) || (x.floor & 1) != 0;
     bool up = takes_upper(x.part, x.negative, odd, rounding);
     if (rounding == Rounding::stochastic) up = ((x.fraction + random) >> random_bits) != 0;
     if (x.floor > last_finite_ || (up && x.floor == last_finite_)) {
@@ -408,7 +420,8 @@ Answer Oracle::round(const Located& x, const Context& context) const {
         return {word(x.negative, 0), x.flags | flag::underflow | flag::inexact};
     }
     const bool infinite = x.kind == Located::Kind::infinity || (answer.flags & flag::overflow) != 0;
-    if (context.saturate && infinite && !(x.negative && !format_.has_sign)) {
+    const bool propagates = context.saturate == Saturation::sat_propagate && x.kind == Located::Kind::infinity;
+    if (context.saturate && infinite && !propagates && !(x.negative && !format_.has_sign)) {
         answer.bits = word(x.negative, last_finite_);
     }
     return answer;

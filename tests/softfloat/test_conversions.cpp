@@ -115,7 +115,8 @@ TEST_CASE("formats out of range are refused with the reason") {
     CHECK_THROWS_WITH_AS(format_by_name("fp17"),
                          "there is no format 'fp17'; did you mean fp16? choose one of fp64, fp32, tf32, bf16, fp16, "
                          "e5m2, e4m3, e5m2fnuz, "
-                         "e4m3fnuz, e3m2, e2m3, e2m1, e8m0",
+                         "e4m3fnuz, e3m2, e2m3, e2m1, e8m0, dlfloat16, posit16, e4m3ieee, e3m4, e4m3b11fnuz, hif8, "
+                         "posit8, ue5m3, int8, mxint8, e8m0_even, ue4m3, int4",
                          std::invalid_argument);
 }
 

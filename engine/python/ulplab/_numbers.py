@@ -31,15 +31,25 @@ def _html_table(rows):
     return "<table>" + line(rows[0], "th") + "".join(line(row, "td") for row in rows[1:]) + "</table>"
 
 
-def format(name_or_precision: FormatLike | int, emin: int | None = None, emax: int | None = None) -> Format:
+def format(name_or_precision: FormatLike | dict[str, Any] | list[Any] | int | None = None, emin: int | None = None,
+           emax: int | None = None, **fields: Any) -> Format:
     """A number format.
 
     ``format("fp16")`` is the format of that name (:func:`formats` lists them), which may be another's name for it
     ("float16", "half", "e4m3fn") or a type of NumPy, ml_dtypes or PyTorch (torch.float8_e4m3fn). ``format(11, -14, 15)``
     has 11 significant bits and normal numbers from 2^-14 up to below 2^16, with subnormals, infinities and NaN.
+    ``format("binary8p3se")`` is one of IEEE P3109's, ``format("mine.json")`` what a file describes, and
+    ``format(exponent_bits=4, fraction_bits=3, specials="all_ones_nan")`` or a dictionary of these fields what they
+    describe; a list, or ``format(values=[...])``, is a table of values, code by code (docs/format_files.md).
 
-    ValueError: no such name, or numbers outside fp64's range.
+    ValueError: no such name, fields that make no format, or numbers outside fp64's range.
     """
+    if fields:
+        if name_or_precision is not None:
+            raise TypeError("a format has fields, or a name alone")
+        return Format(fields)
+    if name_or_precision is None:
+        raise TypeError("give a format's name, its fields, or its values")
     if (emin is None) != (emax is None):
         raise TypeError("a format has emin and emax both, or a name alone")
     if emin is None:
@@ -47,8 +57,16 @@ def format(name_or_precision: FormatLike | int, emin: int | None = None, emax: i
     return _core.custom_format(name_or_precision, emin, emax)
 
 
+def _saturation(saturate):
+    """P3109's name of the mode: True is SatFinite."""
+    if isinstance(saturate, str):
+        return saturate
+    return "SatFinite" if saturate else "OvfInf"
+
+
 def formats() -> dict[str, Format]:
-    """All named formats, widest first: a dictionary from the name to the Format.
+    """The formats of hardware, widest first: a dictionary from the name to the Format. :func:`format` knows more of them
+    (docs/format_files.md).
 
     >>> ulplab.formats()["e4m3"].largest
     448.0
@@ -57,18 +75,19 @@ def formats() -> dict[str, Format]:
 
 
 def round(x: ArrayLike, format: FormatLike, rounding: str = "nearest_even", *, seed: int | None = None,
-          saturate: bool = False, subnormals: bool = True, stream: int = 0, first: int = 0, random_bits: int = 32,
+          saturate: bool | str = False, subnormals: bool = True, stream: int = 0, first: int = 0, random_bits: int = 32,
           out: Array | None = None) -> Array:
     """``x`` rounded to a format: an array of the same shape and order whose numbers lie on the format's grid.
 
     x            numbers of any shape: float16, float32, float64, signed integers, bfloat16, FP8 or FP4 (ml_dtypes), a CPU
                  tensor, a number
     format       a name ("fp16", "e4m3", "tf32", ...), a Format, or a type (torch.bfloat16)
-    rounding     nearest_even, nearest_away, toward_zero, down, up, odd, or stochastic, which needs a seed; or others'
-                 names for them ("rne", "rtz", "floor")
+    rounding     nearest_even, nearest_away, toward_zero, down, up, odd, or stochastic, stochastic_b, stochastic_c
+                 (P3109's StochasticA, B and C), which need a seed; or others' names for them ("rne", "rtz", "cvt_rs")
     seed         of stochastic rounding. Element i, counted in memory order, draws number ``first + i`` of (seed,
                  stream): pieces of an array round as the whole does
-    saturate     infinite results become the largest finite number (PTX: .satfinite)
+    saturate     infinite results become the largest finite number (PTX: .satfinite, P3109: "SatFinite");
+                 "SatPropagate": overflows do, infinities stay; "OvfInf" is False
     subnormals   False: results below the smallest normal number become zeros of their sign
     out          an array for the result, of x's type, shape and order (float32 or float64); it may be x
 
@@ -80,7 +99,7 @@ def round(x: ArrayLike, format: FormatLike, rounding: str = "nearest_even", *, s
     0.1015625
     """
     def rounded(x):
-        result = _core.round(numbers_of(x), format, text(rounding, "rounding"), natural(seed, "seed"), bool(saturate),
+        result = _core.round(numbers_of(x), format, text(rounding, "rounding"), natural(seed, "seed"), _saturation(saturate),
                              bool(subnormals), natural(stream, "stream"), natural(first, "first"),
                              natural(random_bits, "random_bits"), None if out is None else array_of(out, "out"))
         return result.item() if _is_number(x, result) else like(result, x)
@@ -96,20 +115,20 @@ def _is_number(x, result):
     return result.ndim == 0 and not isinstance(x, numpy.ndarray) and not is_tensor(x)
 
 
-def encode(x: ArrayLike, format: FormatLike, rounding: str = "nearest_even", *, saturate: bool = False,
+def encode(x: ArrayLike, format: FormatLike, rounding: str = "nearest_even", *, saturate: bool | str = False,
            packed: bool = False) -> Array:
     """The storage words of ``x`` in a format: uint8, uint16, uint32 or uint64, of the same shape.
 
     Numbers that the format does not have are rounded, once; NaNs keep sign and payload where the format has them. An
     overflow and an infinity keep their sign where the result is NaN: -1000 is 0xFF in e4m3.
-    saturate     infinite results become the largest finite number, infinities too
+    saturate     infinite results become the largest finite number, infinities too; or a mode as :func:`round` takes it
     packed       formats of 4 bits: two codes a byte along the last extent, the first in the low half, as
                  torch.float4_e2m1fn_x2 has them
 
     >>> ulplab.encode([1.0, -0.5], "fp16")
     array([15360, 47104], dtype=uint16)
     """
-    codes = _core.encode(numbers_of(x), format, text(rounding, "rounding"), bool(saturate))
+    codes = _core.encode(numbers_of(x), format, text(rounding, "rounding"), _saturation(saturate))
     return like(_core.with_halves(codes, False) if _in_pairs(format, packed) else codes, x)
 
 
@@ -173,7 +192,7 @@ class Shown(list[dict[str, Any]]):
 
 
 def show(value: str | float, format: FormatLike | None = None, rounding: str = "nearest_even", *,
-         saturate: bool = False) -> Shown:
+         saturate: bool | str = False) -> Shown:
     """What a number becomes in each format, or in one: bits, neighbours, unit in the last place, error, flags.
 
     ``value`` is a number or a text as the command line takes it: "0.1", "0x1.8p-10", "inf", "bits:3C00".
@@ -184,12 +203,12 @@ def show(value: str | float, format: FormatLike | None = None, rounding: str = "
     given = value if isinstance(value, str) else _exact_text(value)
     text(rounding, "rounding")
     if format is not None:
-        return Shown([_core.describe(given, format, rounding, saturate)])
+        return Shown([_core.describe(given, format, rounding, _saturation(saturate))])
     rows = Shown()
     complaint = None
     for name, _ in _core.format_names():
         try:
-            rows.append(_core.describe(given, name, rounding, saturate))
+            rows.append(_core.describe(given, name, rounding, _saturation(saturate)))
         except ValueError as error:
             complaint = error
     if not rows:
@@ -360,7 +379,7 @@ def _result(values, given, flags):
 def _operate(name, given, format, rounding, *, seed=None, round=False, saturate=False, subnormals=True, flags=False):
     arrays, typed = _operands(given, "abc", format)
     return _result(_core.operate(name, arrays, typed, format, text(rounding, "rounding"), natural(seed, "seed"),
-                                 bool(saturate), bool(subnormals), bool(round), bool(flags)), given, flags)
+                                 _saturation(saturate), bool(subnormals), bool(round), bool(flags)), given, flags)
 
 
 def add(a: ArrayLike, b: ArrayLike, format: FormatLike | None = None, rounding: str = "nearest_even",

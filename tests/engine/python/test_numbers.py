@@ -188,7 +188,8 @@ def test_arguments_of_other_types_are_named():
 
 ML_TYPES = {"bfloat16": "bf16", "float8_e4m3fn": "e4m3", "float8_e5m2": "e5m2", "float8_e4m3fnuz": "e4m3fnuz",
             "float8_e5m2fnuz": "e5m2fnuz", "float8_e8m0fnu": "e8m0", "float6_e2m3fn": "e2m3", "float6_e3m2fn": "e3m2",
-            "float4_e2m1fn": "e2m1"}
+            "float4_e2m1fn": "e2m1", "float8_e4m3": "e4m3ieee", "float8_e3m4": "e3m4",
+            "float8_e4m3b11fnuz": "e4m3b11fnuz"}
 
 
 @pytest.fixture(scope="module")
@@ -213,7 +214,7 @@ def make_type(tmp_path_factory):
 
 def test_types_of_ml_dtypes_are_their_formats(make_type):
     for name, format in ML_TYPES.items():
-        bits_of = FORMATS[format].storage_bits
+        bits_of = ulplab.format(format).storage_bits
         words = numpy.arange(1 << bits_of, dtype="u2" if bits_of == 16 else "u1").reshape(2, -1)
         x, numbers = words.view(make_type(name, words.itemsize)), ulplab.decode(words, format)
         assert x.dtype.name == name
@@ -229,6 +230,71 @@ def test_types_of_ml_dtypes_are_their_formats(make_type):
             a, b = x.reshape(-1)[finite].reshape(4, 16), numbers.reshape(-1)[finite].reshape(4, 16)
             unit = f"sm_90:wgmma.{format}.fp32"
             assert same_bits(ulplab.matmul(a, a.T, unit=unit), ulplab.matmul(b, b.T, unit=unit))
+
+
+def test_codes_of_ml_dtypes_are_the_numbers_of_their_formats():
+    ml_dtypes = pytest.importorskip("ml_dtypes", reason="skipped: no ml_dtypes")
+    compared = 0
+    for name, own in ML_TYPES.items():
+        f = ulplab.format(name)
+        assert f == ulplab.format(own)
+        codes = numpy.arange(1 << f.storage_bits, dtype="u2" if f.storage_bits == 16 else "u1")
+        theirs = codes.view(numpy.dtype(getattr(ml_dtypes, name))).astype("f4")
+        ours = ulplab.decode(codes, name)
+        assert (numpy.isnan(theirs) == numpy.isnan(ours)).all(), name
+        assert same_bits(theirs[~numpy.isnan(theirs)], ours[~numpy.isnan(ours)]), name
+        compared += codes.size
+    assert compared > 65536
+    codes = numpy.arange(16, dtype="i1")
+    signed = numpy.where(codes > 7, codes - 16, codes).astype("i1").view(ml_dtypes.int4).astype("f4")
+    assert same_bits(ulplab.decode(codes.astype("u1"), "int4"), signed)
+
+
+def test_formats_by_fields_by_values_and_by_file(tmp_path):
+    assert ulplab.format(exponent_bits=5, fraction_bits=10) == ulplab.format("fp16")
+    p3109 = ulplab.format({"exponent_bits": 5, "fraction_bits": 2, "bias": 16, "specials": "one_nan_infinity"})
+    assert p3109 == ulplab.format("binary8p3se") and p3109.name == "binary8p3se"
+    nf2 = ulplab.format(name="nf2", values=[-1.0, -0.25, 0.0, 1.0])
+    assert nf2.name == "nf2" and nf2.storage_bits == 2
+    x = numpy.array([-3, -0.6, -0.1, 0.49, 0.5, 0.51, 7])
+    assert ulplab.encode(x, nf2).tolist() == [0, 1, 2, 2, 2, 3, 3]
+    assert ulplab.round(x.astype("f4"), nf2).tolist() == [-1, -0.25, 0, 0, 0, 1, 1]
+    assert ulplab.decode(numpy.array([0, 3], "u1"), nf2).tolist() == [-1, 1]
+    (tmp_path / "mine.json").write_text(json.dumps({"exponent_bits": 3, "fraction_bits": 3}))
+    assert ulplab.format(str(tmp_path / "mine.json")) == ulplab.format(4, -2, 3)
+    for each in (p3109, nf2, ulplab.format("hif8"), ulplab.format("binary8p1ue")):
+        assert pickle.loads(pickle.dumps(each)) == each and copy.deepcopy(each) == each
+    for name in ("hif8", "posit16", "dlfloat16", "int8", "binary8p3se", "binary8p3ue", "binary8p1se", "ue5m3"):
+        f = ulplab.format(name)
+        codes = numpy.arange(1 << f.storage_bits, dtype="u2" if f.storage_bits == 16 else "u1")
+        numbers = ulplab.decode(codes, name)
+        kept = ~numpy.isnan(numbers)
+        assert same_bits(ulplab.encode(numbers, name)[kept], codes[kept]), name
+        assert same_bits(ulplab.round(numbers, name)[kept], numbers[kept]), name
+    with pytest.raises(ValueError, match="has no \"exponant_bits\""):
+        ulplab.format(exponant_bits=3, exponent_bits=3, fraction_bits=2)
+    with pytest.raises(ValueError, match="reaches beyond float64"):
+        ulplab.decode(numpy.zeros(1, "u2"), "binary16p1ue")
+    with pytest.raises(TypeError, match="give a format's name"):
+        ulplab.format()
+
+
+def test_saturation_and_stochastic_modes_by_their_names():
+    x = numpy.array([1e9, -numpy.inf], "f4")
+    for saturate, expected in ((False, [numpy.inf, -numpy.inf]), (True, [57344, -57344]),
+                               ("SatFinite", [57344, -57344]), ("SatPropagate", [57344, -numpy.inf]),
+                               ("OvfInf", [numpy.inf, -numpy.inf])):
+        assert ulplab.round(x, "e5m2", saturate=saturate).tolist() == expected
+        assert ulplab.decode(ulplab.encode(x, "e5m2", saturate=saturate), "e5m2").tolist() == expected
+        assert [each for v in x for each in [float(ulplab.show(float(v), "e5m2", saturate=saturate)[0]["value"])]] == expected
+    with pytest.raises(ValueError, match="did you mean SatFinite"):
+        ulplab.round(x, "e5m2", saturate="SatFinit")
+    y = numpy.full(4000, 1 + 3 / 32, "f4")  # 3/4 of the way from 1 to 1.125
+    for mode in ("stochastic", "cvt_rs", "stochastic_b", "stochastic_c"):
+        up = (ulplab.round(y, "e4m3", mode, seed=1) > 1).mean()
+        assert 0.7 < up < 0.8, (mode, up)
+    with pytest.raises(ValueError, match="needs a seed"):
+        ulplab.round(y, "e4m3", "stochastic_b")
 
 
 def test_custom_formats():

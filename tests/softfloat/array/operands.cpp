@@ -51,6 +51,7 @@ std::string name_of(Rounding rounding) {
         case Rounding::up: return "up";
         case Rounding::odd: return "odd";
         case Rounding::stochastic: return "stochastic";
+        default: break;
     }
     return "?";
 }

@@ -161,7 +161,7 @@ TEST_CASE("array arithmetic flushes, saturates and rounds stochastically as the 
         for (const int bits : {1, 16, 32}) {
             Context context{.rounding = Rounding::stochastic, .random_bits = bits, .seed = 8, .first = 2};
             check(format, context, operands);
-            context.flush_inputs = context.flush_outputs = context.saturate = true;
+            context.saturate = context.flush_inputs = context.flush_outputs = true;
             check(format, context, operands);
         }
     }

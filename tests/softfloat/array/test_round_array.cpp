@@ -119,7 +119,7 @@ TEST_CASE("round_array flushes and saturates as round_to does") {
     }
     for (const int random_bits : {1, 5, 32}) {
         Context context{.rounding = Rounding::stochastic, .random_bits = random_bits};
-        context.flush_outputs = context.saturate = true;
+        context.saturate = context.flush_outputs = true;
         check_all_formats(context, operands);
         context.tininess = ulp::Tininess::before_rounding;
         context.flush_inputs = true;
@@ -143,7 +143,7 @@ TEST_CASE("round_array rounds fp64 once, in every format and rounding, and with 
         Context context{.rounding = rounding, .random_bits = contexts.size() % 2 == 0 ? 9 : 32, .seed = 6};
         context.first = 1;
         contexts.push_back(context);
-        context.flush_outputs = context.saturate = true;
+        context.saturate = context.flush_outputs = true;
         contexts.push_back(context);
         context.flush_inputs = true;
         context.tininess = ulp::Tininess::before_rounding;

@@ -127,6 +127,17 @@ TEST_CASE("every format by its name") {
     CHECK(filtered("e2m1_lt", "1 7\n") == "1 7 1 00\n");
     CHECK(filtered("f64_to_f128", "3FF0000000000000\n") == "3FF0000000000000 3FFF0000000000000000000000000000 00\n");
     CHECK(complaint_about("e3m2_add", "3F FF\n").find("more than 6 bits") != std::string::npos);
+    // P3109's, and tables of values: 1.5 * 1.5 overflows in neither; in E8M0's ties the larger and the even code.
+    CHECK(filtered("binary8p3se_mul", "42 42\n7E 7E\n7F 00\n") == "42 42 44 01\n7E 7E 7F 05\n7F 00 80 10\n");
+    CHECK(filtered("binary8p3ue_sub", "01 02\n") == "01 02 FF 10\n");
+    CHECK(filtered("hif8_add", "08 08\n6E 6E\n") == "08 08 10 00\n6E 6E 6F 05\n");
+    CHECK(filtered("posit8_div", "40 7F\n") == "40 7F 01 00\n");
+    CHECK(filtered("int8_mulAdd", "03 04 FF\n") == "03 04 FF 0B 00\n");
+    CHECK(filtered("f32_to_e8m0", "3FC00000\n") == "3FC00000 80 01\n");
+    CHECK(filtered("f32_to_e8m0_even", "3FC00000\n40400000\n") == "3FC00000 80 01\n40400000 80 01\n");
+    CHECK(filtered("binary16p1ue_mul", "FFFD 0001\n") == "FFFD 0001 7FFE 00\n");
+    CHECK_THROWS_WITH(testfloat::operation_by_name("binary16p1ue_to_extF80"),
+                      doctest::Contains("reaches beyond extF80"));
     int operations = 0;
     for (const NamedFormat& format : named_formats()) {
         for (const char* name : {"add", "sub", "mul", "mulAdd", "div", "rem", "sqrt", "roundToInt", "eq", "le", "lt",

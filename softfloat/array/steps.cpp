@@ -1,0 +1,204 @@
+#include "softfloat/array/steps.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <list>
+#include <mutex>
+
+#include "softfloat/array/stages.hpp"
+#include "softfloat/array/words.hpp"
+#include "softfloat/round.hpp"
+
+namespace ulp::array {
+namespace {
+
+/// fp32 words in the order of their numbers, NaNs at both ends.
+constexpr std::uint32_t place_of(std::uint32_t word) { return word ^ (word >> 31 != 0 ? ~0U : 0x80000000U); }
+constexpr std::uint32_t word_at_place(std::uint32_t place) { return place ^ (place >> 31 != 0 ? 0x80000000U : ~0U); }
+std::uint32_t place_of_number(float x) { return place_of(std::bit_cast<std::uint32_t>(x)); }
+
+/// What one element is made of, for each format and context: kept while they are among the last 32.
+template <class Value>
+struct Kept {
+    FloatFormat format;
+    Context context;
+    std::shared_ptr<const Value> value;
+};
+template <class Value>
+std::shared_ptr<const Value> kept(const FloatFormat& format, const Context& context, const auto& make) {
+    static std::mutex mutex;
+    static std::list<Kept<Value>> all;
+    Context how = context;
+    how.first = how.stream = how.seed = how.flags = 0;
+    static thread_local Kept<Value> last;
+    if (last.value && last.format == format && last.context == how) return last.value;
+    const std::lock_guard lock(mutex);
+    auto found =
+        std::ranges::find_if(all, [&](const auto& each) { return each.format == format && each.context == how; });
+    if (found == all.end()) {
+        if (all.size() == 32) all.pop_back();
+        found = all.insert(all.begin(), {format, how, std::make_shared<const Value>(make(how))});
+    }
+    last = *found;
+    return last.value;
+}
+
+/// The places between which the result changes at most once: the format's numbers, and where what is flushed or no
+/// number begins.
+std::vector<std::uint32_t> places_of(const FloatFormat& format) {
+    const float infinity = std::bit_cast<float>(0x7F800000U);
+    std::vector<std::uint32_t> places = {0, ~0U};
+    const auto add = [&](float x) {
+        const std::uint32_t place = place_of_number(x);
+        for (const std::uint32_t beside : {place - 1, place, place + 1}) places.push_back(beside);
+    };
+    for (const float x : {0.0F, 0x1p-126F, 0x1.FFFFFEp127F, infinity}) add(x), add(-x);
+    for (std::uint64_t code = 0; code >> format.storage_bits() == 0; ++code) {
+        Context toward_zero{.rounding = Rounding::toward_zero};
+        const std::uint64_t word = convert_bits(formats::fp32, format, code, toward_zero);
+        if (!is_nan(formats::fp32, word)) places.push_back(place_of(static_cast<std::uint32_t>(word)));
+    }
+    std::ranges::sort(places);
+    places.erase(std::unique(places.begin(), places.end()), places.end());
+    return places;
+}
+
+}  // namespace
+
+Steps::Steps(const FloatFormat& format, const Context& context) : one_byte_(bytes_of(format) == 1) {
+    fill(format, context, places_of(format));
+    make_buckets();
+    // The last place of all, a NaN, reaches the end of a bucket without a step.
+    numbers_.push_back(numbers_.back());
+    if (one_byte_) bytes_.push_back(bytes_.back());
+    if (!one_byte_) words_.push_back(words_.back());
+}
+
+void Steps::make_buckets() {
+    const auto is_crowded = [&](std::size_t begin, std::size_t end, int shift) {
+        for (std::size_t i = begin; i + 1 < end; ++i) {
+            if (at_[i] >> shift == at_[i + 1] >> shift) return true;
+        }
+        return false;
+    };
+    const auto add = [&](std::size_t begin, std::size_t end, std::uint32_t first_place, std::uint64_t places,
+                         int shift) {
+        std::size_t i = begin;
+        for (std::uint64_t bucket = 0; bucket < places >> shift; ++bucket) {
+            while (i < end && (at_[i] - first_place) >> shift < bucket) ++i;
+            const bool inside = i < end && (at_[i] - first_place) >> shift == bucket;
+            buckets_.push_back({inside ? at_[i] : ~0U, static_cast<std::uint32_t>(i)});
+        }
+    };
+    for (shift_ = 22; shift_ > 17 && is_crowded(0, at_.size(), shift_); --shift_) {
+    }
+    if (!is_crowded(0, at_.size(), shift_)) return add(0, at_.size(), 0, std::uint64_t{1} << 32, shift_);
+    shift_ = 0;
+    for (std::uint32_t binade = 0, begin = 0, end = 0; binade < 512; ++binade, begin = end) {
+        while (end < at_.size() && at_[end] >> 23 == binade) ++end;
+        Binade own{static_cast<std::uint32_t>(buckets_.size())};
+        while (own.shift > 7 && is_crowded(begin, end, own.shift)) --own.shift;
+        own.is_crowded = is_crowded(begin, end, own.shift) ? 1 : 0;
+        if (own.is_crowded != 0) own.shift = 22;
+        add(begin, end, binade << 23, std::uint64_t{1} << 23, own.shift);
+        binades_.push_back(own);
+    }
+}
+
+void Steps::fill(const FloatFormat& format, const Context& context, const std::vector<std::uint32_t>& places) {
+    const auto code_at = [&](std::uint32_t place) {
+        Context scalar = context;
+        return convert_bits(format, formats::fp32, word_at_place(place), scalar);
+    };
+    const auto add = [&](std::uint64_t code) {
+        Context exact;
+        const std::uint64_t word = convert_bits(formats::fp32, format, code, exact);
+        numbers_.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(word)));
+        if (one_byte_) bytes_.push_back(static_cast<std::uint8_t>(code));
+        if (!one_byte_) words_.push_back(static_cast<std::uint16_t>(code));
+    };
+    std::uint64_t code = code_at(places.front());
+    add(code);
+    for (std::size_t i = 1; i < places.size(); ++i) {
+        const std::uint64_t next = code_at(places[i]);
+        if (next == code) continue;
+        std::uint32_t before = places[i - 1], after = places[i];
+        // Most steps lie in the middle of their neighbours.
+        const auto number_at = [&](std::uint32_t place) { return std::bit_cast<float>(word_at_place(place)); };
+        const std::uint32_t middle_place = place_of_number(number_at(before) / 2 + number_at(after) / 2);
+        for (std::uint32_t guess = middle_place - 1; guess != middle_place + 2; ++guess) {
+            if (guess > before && guess < after) (code_at(guess) == code ? before : after) = guess;
+        }
+        while (after - before > 1) {
+            const std::uint32_t middle = before + (after - before) / 2;
+            (code_at(middle) == code ? before : after) = middle;
+        }
+        at_.push_back(after);
+        add(next);
+        code = next;
+    }
+}
+
+template <bool one_shift, class To>
+void Steps::look_up_block(const To* results, const float* from, To* to, std::size_t count) const {
+    const Binade* const binades = binades_.data();
+    const Bucket* const buckets = buckets_.data();
+    const int shift = shift_;
+    unsigned crowded = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::uint32_t place = place_of_number(from[i]);
+        std::uint32_t number = place >> shift;
+        if constexpr (!one_shift) {
+            const Binade& binade = binades[place >> 23];
+            number = binade.first_bucket + ((place & 0x7FFFFF) >> binade.shift);
+            crowded |= binade.is_crowded;
+        }
+        const Bucket& bucket = buckets[number];
+        to[i] = results[bucket.steps_before + (place >= bucket.at ? 1 : 0)];
+    }
+    for (std::size_t i = 0; crowded != 0 && i < count; ++i) {
+        to[i] = results[std::ranges::upper_bound(at_, place_of_number(from[i])) - at_.begin()];
+    }
+}
+
+template <class To>
+void Steps::look_up(const std::vector<To>& results, const float* from, To* to, std::size_t count) const {
+    if (shift_ != 0) return look_up_block<true>(results.data(), from, to, count);
+    float block[64];  // `to` may be `from`, and is written twice where places are crowded
+    for (std::size_t i = 0; i < count; i += std::size(block)) {
+        const std::size_t now = std::min(std::size(block), count - i);
+        std::copy_n(from + i, now, block);
+        look_up_block<false>(results.data(), block, to + i, now);
+    }
+}
+
+void Steps::encode(const float* from, void* to, std::size_t count) const {
+    one_byte_ ? look_up(bytes_, from, static_cast<std::uint8_t*>(to), count)
+              : look_up(words_, from, static_cast<std::uint16_t*>(to), count);
+}
+
+void Steps::round(const float* from, float* to, std::size_t count) const { look_up(numbers_, from, to, count); }
+
+bool has_steps(const FloatFormat& format, const Context& context) {
+    return format.storage_bits() <= 16 && format.padding_bits == 0 && !is_stochastic(context.rounding);
+}
+
+std::shared_ptr<const Steps> steps_to(const FloatFormat& format, const Context& context) {
+    return kept<Steps>(format, context, [&](const Context& how) { return Steps(format, how); });
+}
+
+void decode_by_table(const FloatFormat& format, const Context& context, const void* in, float* to, std::size_t count) {
+    const std::size_t bytes = bytes_of(format);
+    const auto table = kept<std::vector<float>>(format, context, [&](const Context& how) {
+        std::vector<float> numbers(std::size_t{1} << (8 * bytes));
+        for (std::size_t word = 0; word < numbers.size(); ++word) {
+            Context scalar = how;
+            const std::uint64_t number = convert_bits(formats::fp32, format, word, scalar);
+            numbers[word] = std::bit_cast<float>(static_cast<std::uint32_t>(number));
+        }
+        return numbers;
+    });
+    for (std::size_t i = 0; i < count; ++i) to[i] = (*table)[load_word(in, bytes, i)];
+}
+
+}  // namespace ulp::array

@@ -1,0 +1,63 @@
+// Rounding of fp32 numbers to any format of at most 16 bits by looking up: tables of values, formats without a sign,
+// with one digit, of P3109. A deterministic rounding is a step function of the numbers in their order; its steps are
+// found by the scalar function, once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "softfloat/array/context.hpp"
+#include "softfloat/format.hpp"
+
+#pragma GCC visibility push(hidden)
+namespace ulp::array {
+
+class Steps {
+  public:
+    Steps(const FloatFormat& format, const Context& context);
+    /// The storage words of `count` numbers: of one or two bytes, as the format's.
+    void encode(const float* from, void* to, std::size_t count) const;
+    /// The rounded numbers; `from` and `to` may be the same.
+    void round(const float* from, float* to, std::size_t count) const;
+
+  private:
+    void fill(const FloatFormat& format, const Context& context, const std::vector<std::uint32_t>& places);
+    void make_buckets();
+    template <class To>
+    void look_up(const std::vector<To>& results, const float* from, To* to, std::size_t count) const;
+    template <bool one_shift, class To>
+    void look_up_block(const To* results, const float* from, To* to, std::size_t count) const;
+
+    /// A range of places with at most one step.
+    struct Bucket {
+        std::uint32_t at = ~0U;  // the place from which on the next result holds
+        std::uint32_t steps_before = 0;
+    };
+    /// Places with the same sign and exponent.
+    struct Binade {
+        std::uint32_t first_bucket = 0;
+        std::uint16_t shift = 22;      // of a place, that gives its bucket
+        std::uint16_t is_crowded = 0;  // more than one step in a bucket: they are searched
+    };
+    bool one_byte_;
+    int shift_ = 0;  // the same for all places, where that takes few buckets; else 0
+    std::vector<Binade> binades_;
+    std::vector<Bucket> buckets_;
+    std::vector<std::uint32_t> at_;    // the place from which on a step's result holds
+    std::vector<std::uint8_t> bytes_;  // results by step
+    std::vector<std::uint16_t> words_;
+    std::vector<float> numbers_;
+};
+
+/// Whether there are steps: a format of at most 16 bits without padding and a deterministic rounding.
+bool has_steps(const FloatFormat& format, const Context& context);
+/// Made at the first call and kept.
+std::shared_ptr<const Steps> steps_to(const FloatFormat& format, const Context& context);
+
+/// to[i] = the fp32 number of a storage word of at most 16 bits.
+void decode_by_table(const FloatFormat& format, const Context& context, const void* in, float* to, std::size_t count);
+
+}  // namespace ulp::array
+#pragma GCC visibility pop
