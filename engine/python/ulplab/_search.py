@@ -103,6 +103,16 @@ class Trial:
     first                     the first value that is not finite
     """
 
+    recipe: str | None
+    fp32: tuple[str, ...]
+    scale: float | None
+    finite: bool
+    error: float
+    gradient_error: float
+    lost: float
+    reason: str
+    first: dict[str, Any] | None
+
     def __init__(self, recipe, fp32, scale):
         self.recipe, self.fp32, self.scale = recipe, tuple(fp32), scale
         self.finite, self.error, self.gradient_error, self.lost = True, 0.0, 0.0, 0.0
@@ -296,6 +306,13 @@ class Search(Answer):
     verdict     a sentence
     trials      what was tried, in order
     """
+
+    fp32: list[str] | None
+    scales: tuple[float, float] | None
+    recipe: str | None
+    verdict: str
+    trials: list[Trial]
+    complete: bool
 
     def __init__(self):
         self.fp32 = self.scales = self.recipe = None
