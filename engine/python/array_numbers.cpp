@@ -108,28 +108,25 @@ std::optional<OffGrid> convert_each(const Words& words, const FloatFormat& forma
     return std::nullopt;
 }
 
-/// round_array of numbers in a container, NaNs as convert_keeping_nan has them.
-template <class Real>
-void round_keeping_nans(const FloatFormat& format, const Real* from, float* to, std::int64_t count,
+/// round_array of fp64 numbers, NaNs as convert_keeping_nan has them.
+void round_keeping_nans(const FloatFormat& format, const double* from, float* to, std::int64_t count,
                         const InputRounding& how) {
-    using Bits = std::conditional_t<sizeof(Real) == 4, std::uint32_t, std::uint64_t>;
     const Context context{.rounding = how.rounding, .saturate = how.saturate};
-    const FloatFormat container = array::format_of<Real>();
     for_pieces(count, [&](std::int64_t first, std::int64_t length) {
-        std::array<Real, 1024> rounded;
+        std::array<double, 1024> rounded;
         for (std::int64_t i = first; i < first + length; i += 1024) {
             const auto n = static_cast<std::size_t>(std::min<std::int64_t>(1024, first + length - i));
-            round_array(format, std::span<const Real>(from + i, n), std::span<Real>(rounded.data(), n), context);
+            round_array(format, std::span<const double>(from + i, n), std::span<double>(rounded.data(), n), context);
             bool any_nan = false;
             for (std::size_t j = 0; j < n; ++j) {
                 to[i + static_cast<std::int64_t>(j)] = static_cast<float>(rounded[j]);
                 any_nan |= std::isnan(from[i + static_cast<std::int64_t>(j)]);
             }
             for (std::size_t j = 0; any_nan && j < n; ++j) {
-                const Real x = from[i + static_cast<std::int64_t>(j)];
+                const double x = from[i + static_cast<std::int64_t>(j)];
                 if (!std::isnan(x)) continue;
                 to[i + static_cast<std::int64_t>(j)] =
-                    convert_one(format, container, std::bit_cast<Bits>(x), how).number;
+                    convert_one(format, formats::fp64, std::bit_cast<std::uint64_t>(x), how).number;
             }
         }
     });
@@ -468,7 +465,8 @@ std::optional<OffGrid> numbers_on_grid(const Words& words, const FloatFormat& fo
         numbers = decoded.data();
     }
     if (rounding) {
-        round_keeping_nans(format, numbers, to, words.count, *rounding);
+        round_numbers(format, numbers, to, words.count,
+                      {.rounding = rounding->rounding, .saturate = rounding->saturate});
         return std::nullopt;
     }
     if (!are_on_grid(numbers, words.count, format)) return convert_each(words, format, rounding, to);

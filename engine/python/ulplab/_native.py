@@ -97,6 +97,7 @@ class Native(Run):
                              "recipe")
         self.single = names_of(operations)
         self.backend = _with_fp32(backend)
+        _core.Emulated("fp32", self.backend, None, seed, [])  # or its ValueError: there is no such unit
         self._order, self._seed = _order(order), seed
         self._engines = {}
         self.rounding = Rounding("fp32", False, self.located)

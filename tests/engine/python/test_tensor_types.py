@@ -45,6 +45,13 @@ def test_an_old_pytorch_is_refused_in_a_sentence():
         ulplab._private.check_version("2.1.0")
 
 
+@pytest.mark.parametrize("recipe", [None, "bf16"])
+def test_a_unit_that_is_none_is_refused_when_it_is_named(recipe):
+    for unit in ("h1000", "sm_90:wgmma.fp16.fp33", "nowhere.json"):
+        with pytest.raises(ValueError, match=unit.replace(".", r"\.")):
+            ulplab.torch.emulate(unit, recipe)
+
+
 @pytest.mark.parametrize("dtype", LOW)
 def test_a_layer_of_attention_is_fused_where_no_weights_are_asked_for(dtype):
     torch.manual_seed(0)
