@@ -108,30 +108,6 @@ std::optional<OffGrid> convert_each(const Words& words, const FloatFormat& forma
     return std::nullopt;
 }
 
-/// round_array of fp64 numbers, NaNs as convert_keeping_nan has them.
-void round_keeping_nans(const FloatFormat& format, const double* from, float* to, std::int64_t count,
-                        const InputRounding& how) {
-    const Context context{.rounding = how.rounding, .saturate = how.saturate};
-    for_pieces(count, [&](std::int64_t first, std::int64_t length) {
-        std::array<double, 1024> rounded;
-        for (std::int64_t i = first; i < first + length; i += 1024) {
-            const auto n = static_cast<std::size_t>(std::min<std::int64_t>(1024, first + length - i));
-            round_array(format, std::span<const double>(from + i, n), std::span<double>(rounded.data(), n), context);
-            bool any_nan = false;
-            for (std::size_t j = 0; j < n; ++j) {
-                to[i + static_cast<std::int64_t>(j)] = static_cast<float>(rounded[j]);
-                any_nan |= std::isnan(from[i + static_cast<std::int64_t>(j)]);
-            }
-            for (std::size_t j = 0; any_nan && j < n; ++j) {
-                const double x = from[i + static_cast<std::int64_t>(j)];
-                if (!std::isnan(x)) continue;
-                to[i + static_cast<std::int64_t>(j)] =
-                    convert_one(format, formats::fp64, std::bit_cast<std::uint64_t>(x), how).number;
-            }
-        }
-    });
-}
-
 template <class Word>
 bool any_above(const void* data, std::int64_t count, std::uint64_t mask, std::uint64_t limit) {
     const auto* const words = static_cast<const Word*>(data);
@@ -438,11 +414,17 @@ std::optional<OffGrid> numbers_on_grid(const Words& words, const FloatFormat& fo
         return std::nullopt;
     }
     if (!fits_fp32(format)) return convert_each(words, format, rounding, to);
+    const InputRounding how = rounding.value_or(InputRounding{});
+    const Context context{.rounding = how.rounding, .saturate = how.saturate};
     const auto count = static_cast<std::size_t>(words.count);
     if (words.format == formats::fp64) {
         const auto* from = static_cast<const double*>(words.data);
         if (rounding) {
-            round_keeping_nans(format, from, to, words.count, *rounding);
+            for_pieces(words.count, [&](std::int64_t first, std::int64_t length) {
+                std::vector<double> rounded(static_cast<std::size_t>(length));
+                round_numbers(format, from + first, rounded.data(), length, context);
+                std::ranges::transform(rounded, to + first, [](double x) { return static_cast<float>(x); });
+            });
             return std::nullopt;
         }
         std::atomic<bool> exact = true;
@@ -465,8 +447,7 @@ std::optional<OffGrid> numbers_on_grid(const Words& words, const FloatFormat& fo
         numbers = decoded.data();
     }
     if (rounding) {
-        round_numbers(format, numbers, to, words.count,
-                      {.rounding = rounding->rounding, .saturate = rounding->saturate});
+        round_numbers(format, numbers, to, words.count, context);
         return std::nullopt;
     }
     if (!are_on_grid(numbers, words.count, format)) return convert_each(words, format, rounding, to);

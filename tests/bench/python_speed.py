@@ -108,6 +108,24 @@ def emulated(step):
         step()
 
 
+def products_alone(step):
+    """The time that an emulated step's products take, their operands' rounding included."""
+    inner, spent = ulplab._core.Emulated.matmul, []
+
+    def timed(*args):
+        begin = time.process_time()
+        result = inner(*args)
+        spent.append(time.process_time() - begin)
+        return result
+
+    ulplab._core.Emulated.matmul = timed
+    try:
+        emulated(step)
+    finally:
+        ulplab._core.Emulated.matmul = inner
+    return sum(spent)
+
+
 def main():
     lines = subprocess.run([sys.argv[1]], check=True, capture_output=True, text=True).stdout.splitlines()
     cpp = {name: float(seconds) for name, seconds in map(str.split, lines)}
@@ -135,9 +153,13 @@ def main():
     step = transformer_step(4, 256, 4096)
     rows.append(("training step of a Transformer, 4 layers, width 256, 4096 tokens, mixed_fp16 on h100", "s", 1,
                  "plain PyTorch", *alternating(3, step, lambda: emulated(step)), "2.5"))
+    rows.append(("its products alone", "s", 1, "plain PyTorch's whole step", rows[-1][4],
+                 min(products_alone(step) for _ in range(2)), ""))
     forward = llama_forward(4, 256, 384)
     rows.append(("forward pass of a Llama-like model, 4 layers, width 256, 384 tokens, mixed_fp16 on h100", "ms", 1e3,
                  "plain PyTorch", *alternating(10, forward, lambda: emulated(forward)), "4"))
+    rows.append(("its products alone", "ms", 1e3, "plain PyTorch's whole pass", rows[-1][4],
+                 min(products_alone(forward) for _ in range(5)), ""))
     rows.append(("import ulplab", "s", 1, "", float("nan"), import_seconds(), "0.3 s"))
     print("# Speed of the Python package\n")
     print("Written by `tests/bench/python_speed.py`; do not edit. Processor time on one thread, the minimum of some "
