@@ -108,33 +108,6 @@ std::optional<OffGrid> convert_each(const Words& words, const FloatFormat& forma
     return std::nullopt;
 }
 
-/// round_array of numbers in a container, NaNs as convert_keeping_nan has them.
-template <class Real>
-void round_keeping_nans(const FloatFormat& format, const Real* from, float* to, std::int64_t count,
-                        const InputRounding& how) {
-    using Bits = std::conditional_t<sizeof(Real) == 4, std::uint32_t, std::uint64_t>;
-    const Context context{.rounding = how.rounding, .saturate = how.saturate};
-    const FloatFormat container = array::format_of<Real>();
-    for_pieces(count, [&](std::int64_t first, std::int64_t length) {
-        std::array<Real, 1024> rounded;
-        for (std::int64_t i = first; i < first + length; i += 1024) {
-            const auto n = static_cast<std::size_t>(std::min<std::int64_t>(1024, first + length - i));
-            round_array(format, std::span<const Real>(from + i, n), std::span<Real>(rounded.data(), n), context);
-            bool any_nan = false;
-            for (std::size_t j = 0; j < n; ++j) {
-                to[i + static_cast<std::int64_t>(j)] = static_cast<float>(rounded[j]);
-                any_nan |= std::isnan(from[i + static_cast<std::int64_t>(j)]);
-            }
-            for (std::size_t j = 0; any_nan && j < n; ++j) {
-                const Real x = from[i + static_cast<std::int64_t>(j)];
-                if (!std::isnan(x)) continue;
-                to[i + static_cast<std::int64_t>(j)] =
-                    convert_one(format, container, std::bit_cast<Bits>(x), how).number;
-            }
-        }
-    });
-}
-
 template <class Word>
 bool any_above(const void* data, std::int64_t count, std::uint64_t mask, std::uint64_t limit) {
     const auto* const words = static_cast<const Word*>(data);
@@ -441,11 +414,17 @@ std::optional<OffGrid> numbers_on_grid(const Words& words, const FloatFormat& fo
         return std::nullopt;
     }
     if (!fits_fp32(format)) return convert_each(words, format, rounding, to);
+    const InputRounding how = rounding.value_or(InputRounding{});
+    const Context context{.rounding = how.rounding, .saturate = how.saturate};
     const auto count = static_cast<std::size_t>(words.count);
     if (words.format == formats::fp64) {
         const auto* from = static_cast<const double*>(words.data);
         if (rounding) {
-            round_keeping_nans(format, from, to, words.count, *rounding);
+            for_pieces(words.count, [&](std::int64_t first, std::int64_t length) {
+                std::vector<double> rounded(static_cast<std::size_t>(length));
+                round_numbers(format, from + first, rounded.data(), length, context);
+                std::ranges::transform(rounded, to + first, [](double x) { return static_cast<float>(x); });
+            });
             return std::nullopt;
         }
         std::atomic<bool> exact = true;
@@ -468,7 +447,7 @@ std::optional<OffGrid> numbers_on_grid(const Words& words, const FloatFormat& fo
         numbers = decoded.data();
     }
     if (rounding) {
-        round_keeping_nans(format, numbers, to, words.count, *rounding);
+        round_numbers(format, numbers, to, words.count, context);
         return std::nullopt;
     }
     if (!are_on_grid(numbers, words.count, format)) return convert_each(words, format, rounding, to);
@@ -503,14 +482,10 @@ using BitsOf = std::conditional_t<sizeof(Real) == 4, std::uint32_t, std::uint64_
 /// Whether one of the numbers is NaN, in steps that every processor has for vectors.
 template <class Real>
 bool holds_nan(const Real* numbers, std::int64_t count) {
-    using Bits = BitsOf<Real>;
-    constexpr FloatFormat format = array::format_of<Real>();
-    Bits all = 0;
-    for (std::int64_t i = 0; i < count; ++i) {
-        const auto magnitude = static_cast<Bits>(std::bit_cast<Bits>(numbers[i]) & format.magnitude_mask());
-        all |= static_cast<Bits>(magnitude + format.fraction_mask());  // its top bit: beyond infinity
-    }
-    return sign_of(format, all);
+    const std::int64_t half = (count + 1) / 2;  // the numbers in the middle may be compared twice
+    BitsOf<Real> any = 0;
+    for (std::int64_t i = 0; i < half; ++i) any |= std::isunordered(numbers[i], numbers[count - half + i]) ? 1 : 0;
+    return any != 0;
 }
 
 }  // namespace
@@ -556,30 +531,37 @@ RoundingCounts round_and_count(const FloatFormat& format, float* numbers, std::i
             Context part = context;
             part.first += static_cast<std::uint64_t>(i);
             round_array(format, std::span<float>(x, n), part);
-            std::int32_t lost = 0, left = 0, bad = 0;
+            constexpr std::int32_t infinity = 0x7F800000;
+            std::int32_t lost = 0, most = 0;
             for (std::size_t j = 0; j < n; ++j) {
-                const std::uint32_t was = std::bit_cast<std::uint32_t>(before[j]) & 0x7FFFFFFFU;
-                const std::uint32_t is = std::bit_cast<std::uint32_t>(x[j]) & 0x7FFFFFFFU;
+                const std::int32_t was = std::bit_cast<std::int32_t>(before[j]) & 0x7FFFFFFF;
+                const std::int32_t is = std::bit_cast<std::int32_t>(x[j]) & 0x7FFFFFFF;
                 lost += static_cast<int>(was != 0) & static_cast<int>(is == 0);
-                bad += static_cast<int>(is >= 0x7F800000U);
-                left += static_cast<int>(is >= 0x7F800000U) & static_cast<int>(was < 0x7F800000U);
-            }
-            if (bad > 0 && counts.first_not_finite < 0) {
-                for (std::size_t j = 0; j < n && counts.first_not_finite < 0; ++j) {
-                    if (!std::isfinite(x[j])) counts.first_not_finite = i + static_cast<std::int64_t>(j);
-                }
+                most = std::max(most, is);
             }
             counts.underflows += lost;
-            counts.overflows += left;
-            counts.not_finite += bad;
+            counts.largest = std::max(counts.largest, std::bit_cast<float>(std::min(most, infinity)));
+            for (std::size_t j = 0; most >= infinity && j < n; ++j) {
+                if (std::isfinite(x[j])) continue;
+                ++counts.not_finite;
+                counts.overflows += static_cast<int>(std::isfinite(before[j]));
+                if (counts.first >= 0 && (std::isnan(numbers[counts.first]) || !std::isnan(x[j]))) continue;
+                counts.first = i + static_cast<std::int64_t>(j);
+                counts.before = before[j];
+            }
         }
     });
     RoundingCounts sum;
     for (const RoundingCounts& part : parts) {
-        if (sum.first_not_finite < 0) sum.first_not_finite = part.first_not_finite;
+        if (part.first >= 0 &&
+            (sum.first < 0 || (std::isnan(numbers[part.first]) && !std::isnan(numbers[sum.first])))) {
+            sum.first = part.first;
+            sum.before = part.before;
+        }
         sum.overflows += part.overflows;
         sum.underflows += part.underflows;
         sum.not_finite += part.not_finite;
+        sum.largest = std::max(sum.largest, part.largest);
     }
     return sum;
 }

@@ -100,10 +100,12 @@ void round_numbers(const FloatFormat& format, const Real* from, Real* to, std::i
 
 /// What rounding did to numbers.
 struct RoundingCounts {
-    std::int64_t overflows = 0;          // finite numbers that became infinite, or NaN where the format has no infinity
-    std::int64_t underflows = 0;         // nonzero numbers that became zero
-    std::int64_t not_finite = 0;         // results
-    std::int64_t first_not_finite = -1;  // the place of the first of these
+    std::int64_t overflows = 0;   // finite numbers that became infinite, or NaN where the format has no infinity
+    std::int64_t underflows = 0;  // nonzero numbers that became zero
+    std::int64_t not_finite = 0;  // results
+    std::int64_t first = -1;      // the place of the first of these, of the first NaN where there is one
+    float before = 0;             // the number there before it was rounded
+    float largest = 0;            // magnitude of the results, where all are finite
 };
 
 /// In place, to nearest even unless the context says otherwise, with what became of the numbers.

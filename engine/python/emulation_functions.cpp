@@ -98,6 +98,7 @@ class Emulated {
     }
 
     /// m x k times k x n, or batches of them: fp32 numbers, rounded to the recipe's operand format first.
+    /// Adds to `saturated` the quantised numbers that their scales leave no room for.
     py::array matmul(const py::array& a, const py::array& b, const EmulatedProduct& which) {
         const Recipe& recipe = run_.layers.recipe_for(engine_.recipe, which.layer, which.operation);
         const FloatFormat own[] = {engine_.recipe.low};
@@ -117,6 +118,7 @@ class Emulated {
         ProductPurpose purpose{label, static_cast<ProductPass>(which.pass),
                                static_cast<ProductPurpose::Gradient>(which.gradient), &recipe.products};
         purpose.gradient_used_before = purpose.pass == ProductPass::weight_gradient;
+        purpose.saturated = &saturated_;
         const py::gil_scoped_release unlocked;
         const std::lock_guard lock(mutex_);
         std::vector<MatrixProduct> products;
@@ -189,17 +191,7 @@ class Emulated {
         fields["casts"] = casts;
         return fields;
     }
-    /// Of delayed scales, by tensor ("fc1/linear, x"): the largest magnitude of the last use, and what that use was
-    /// multiplied by.
-    [[nodiscard]] py::dict delayed_scales() const {
-        py::dict found;
-        for (const auto& [place, magnitudes] : run_.scaling_history) {
-            const auto scale = run_.scaling_history.find(place + ", scale");
-            if (scale == run_.scaling_history.end() || magnitudes.empty()) continue;
-            found[py::str(place)] = py::make_tuple(magnitudes.back(), scale->second.front());
-        }
-        return found;
-    }
+    [[nodiscard]] std::int64_t saturated() const { return saturated_; }
     [[nodiscard]] std::string path(std::int64_t m, std::int64_t n, std::int64_t k) const {
         return engine_.backend->path(engine_.recipe.product_types(), m, n, k);
     }
@@ -254,6 +246,7 @@ class Emulated {
     Engine engine_;
     std::string backend_;
     Run run_;
+    std::int64_t saturated_ = 0;
     std::mutex mutex_;  // of the run
 };
 
@@ -296,9 +289,9 @@ void add_emulation(py::module_& module) {
              })
         .def("operate", &Emulated::operate)
         .def("sum_rows", &Emulated::sum_rows)
-        .def("delayed_scales", &Emulated::delayed_scales)
         .def("path", &Emulated::path)
         .def_property_readonly("recipe", &Emulated::recipe)
+        .def_property_readonly("saturated", &Emulated::saturated)
         .def_property_readonly("backend", &Emulated::backend)
         .def_property("step", &Emulated::step, &Emulated::set_step)
         .def("set_training", &Emulated::set_training);

@@ -437,7 +437,8 @@ py::tuple round_in_place(py::array_t<float, 0> x, const py::object& format, bool
         const py::gil_scoped_release unlocked;
         counts = round_and_count(grid, numbers, count, context);
     }
-    return py::make_tuple(counts.overflows, counts.underflows, counts.not_finite, counts.first_not_finite);
+    return py::make_tuple(counts.overflows, counts.underflows, counts.not_finite, counts.largest, counts.first,
+                          counts.before);
 }
 
 /// "<Format fp16: 16 bits (1 sign, 5 exponent, 10 fraction), 5.96e-08 to 65504, inf, NaN>"

@@ -230,10 +230,10 @@ Matrices load_matrices(const py::array& array, const FloatFormat& format, const 
     }
     matrices.keep = packed(array);
     set_packed(matrices, matrices.keep);
-    matrices.buffer.resize(static_cast<std::size_t>(array.size()));
-    matrices.data = matrices.buffer.data();
+    matrices.buffer = std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(array.size()));
+    matrices.data = matrices.buffer.get();
     const Words words = words_of(matrices.keep, source, name);
-    const auto found = numbers_on_grid(words, format, rounding, matrices.buffer.data());
+    const auto found = numbers_on_grid(words, format, rounding, matrices.buffer.get());
     if (found) throw_off_grid(name, matrices.keep, *found, format);
     return matrices;
 }

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -58,8 +59,8 @@ py::dtype type_of_words(const FloatFormat& format);
 
 /// Matrices of numbers in fp32, one for each of a batch: where they lie, or converted.
 struct Matrices {
-    py::array keep;             // what the numbers lie in,
-    std::vector<float> buffer;  // or their copy
+    py::array keep;                   // what the numbers lie in,
+    std::unique_ptr<float[]> buffer;  // or their copy
     const float* data = nullptr;
     std::int64_t batches = 1, rows = 0, cols = 0;
     std::int64_t batch_stride = 0, row_stride = 0, col_stride = 1;

@@ -129,11 +129,20 @@ Var gelu(Var x) {
 }
 
 Var silu(Var x) {
+    using In = std::span<const Real>;
+    using Out = std::span<Real>;
     return pointwise(
-        "silu", x, [](const auto& s, Real v) { return s.mul(v, s.sigmoid(v)); },
-        [](const auto& s, Real v, Real, Real dy) {
-            const Real p = s.sigmoid(v);
-            return s.mul(s.mul(dy, p), s.add(1, s.mul(v, s.sub(1, p))));
+        "silu", x,
+        [](const auto& s, In v, Out y) {
+            s.sigmoid(v, y);
+            for (std::size_t i = 0; i < v.size(); ++i) y[i] = s.mul(v[i], y[i]);
+        },
+        [](const auto& s, In v, In, In dy, Out dx) {
+            s.sigmoid(v, dx);
+            for (std::size_t i = 0; i < v.size(); ++i) {
+                const Real p = dx[i];
+                dx[i] = s.mul(s.mul(dy[i], p), s.add(1, s.mul(v[i], s.sub(1, p))));
+            }
         });
 }
 

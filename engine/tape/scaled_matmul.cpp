@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
+#include <cfloat>
+#include <cmath>
 #include <optional>
 #include <vector>
 
 #include "engine/recipes/product_rules.hpp"
 #include "engine/tape/quantized_product.hpp"
+#include "engine/tensor/parallel.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/tensor/rounder.hpp"
 #include "engine/tensor/storage.hpp"
@@ -67,6 +71,34 @@ struct Request {
     }
 };
 
+/// How many of the lines' numbers their scale leaves no room for. A transform's numbers have scales of their own.
+std::int64_t saturated_numbers(const std::optional<Quantized>& q, const MatrixView& lines) {
+    if (!q || q->how.transform.size > 0) return 0;
+    const FloatFormat& element = q->how.element;
+    const double largest = round_to(element, FLT_MAX, Context{.saturate = true});
+    const auto limit = static_cast<float>(largest + std::ldexp(0.5, element.emax() - element.fraction_bits));
+    const bool by_columns = !lines.row_major();
+    const MatrixView view = by_columns ? lines.transposed() : lines;
+    const Index high = by_columns ? q->block_k() : q->block_lines(),
+                wide = by_columns ? q->block_lines() : q->block_k();
+    std::atomic<std::int64_t> count = 0;
+    in_parallel(view.rows, view.cols, [&](Index first, Index last) {
+        std::int64_t found = 0;
+        for (Index i = first; i < last; ++i) {
+            for (Index j = 0; j < view.cols; j += wide) {
+                const float scale = by_columns ? q->scale(j / wide, i / high) : q->scale(i / high, j / wide);
+                const float most = limit * scale * q->tensor_scale;
+                for (Index l = j; l < std::min(j + wide, view.cols); ++l) {
+                    const float x = std::abs(view(i, l));
+                    found += static_cast<int>(x > most) & static_cast<int>(x <= FLT_MAX);
+                }
+            }
+        }
+        count += found;
+    });
+    return count;
+}
+
 /// What a copy of an operand takes: in its element format, and in the fp32 container.
 ByteCount bytes_of_copy(const std::optional<Quantized>& operand) {
     if (!operand) return {};
@@ -96,6 +128,10 @@ ByteCount scaled_matmul(const Engine& engine, Run& run, const ProductTypes& type
     for (const auto& [a, b, d] : products) {
         QuantizedOperands operands{a, b, request.quantized(sided.a, swapped, "a", a),
                                    request.quantized(sided.b, !swapped, "b", b.transposed())};
+        if (purpose.saturated != nullptr) {
+            *purpose.saturated +=
+                saturated_numbers(operands.left, a) + saturated_numbers(operands.right, b.transposed());
+        }
         bytes = bytes_of_copy(operands.left);
         bytes += bytes_of_copy(operands.right);
         quantized_product(plan, sided, std::move(operands), d, [&](const Product& p) { dispatch({&p, 1}); });

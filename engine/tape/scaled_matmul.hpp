@@ -22,6 +22,8 @@ struct ProductPurpose {
     const ProductRules* rules = nullptr;                                          // none: the recipe's
     bool gradient_used_before = false;  // dy was an operand of another product in this backward pass
     Index part = 0;                     // of products with the same layer and pass: groups, a batch of matrices
+    std::int64_t* saturated = nullptr;  // where set, quantised numbers beyond the element format are added to it: past
+                                        // the middle between its largest number and the next, were there one
 };
 
 /// D = A * B.

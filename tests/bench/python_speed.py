@@ -2,7 +2,7 @@
 """The Python package beside the C++ calls and plain PyTorch: prints docs/python_speed.md.
 
     ninja -C build/release bench_python_baseline
-    PYTHONPATH=build/release/python OMP_NUM_THREADS=1 /usr/bin/python3 tests/bench/python_speed.py \
+    PYTHONPATH=build/release/python OMP_NUM_THREADS=1 build/release/venv/bin/python tests/bench/python_speed.py \
         build/release/bin/bench_python_baseline > docs/python_speed.md
 
 Processor time of one thread, the minimum of some repetitions: other programs on the machine change it little.
@@ -36,6 +36,18 @@ def least(repetitions, call, calls=1):
             call()
         best = min(best, (time.process_time() - begin) / calls)
     return best
+
+
+def alternating(repetitions, theirs, ours):
+    """The least times of two calls that take turns."""
+    return [min(times) for times in zip(*([least(1, theirs), least(1, ours)] for _ in range(repetitions)))]
+
+
+def import_seconds():
+    """Of the package and NumPy, in a new interpreter."""
+    program = "import time; a = time.process_time(); import ulplab; print(time.process_time() - a)"
+    return min(float(subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout)
+               for _ in range(5))
 
 
 def transformer_step(layers, width, tokens):
@@ -96,6 +108,24 @@ def emulated(step):
         step()
 
 
+def products_alone(step):
+    """The time that an emulated step's products take, their operands' rounding included."""
+    inner, spent = ulplab._core.Emulated.matmul, []
+
+    def timed(*args):
+        begin = time.process_time()
+        result = inner(*args)
+        spent.append(time.process_time() - begin)
+        return result
+
+    ulplab._core.Emulated.matmul = timed
+    try:
+        emulated(step)
+    finally:
+        ulplab._core.Emulated.matmul = inner
+    return sum(spent)
+
+
 def main():
     lines = subprocess.run([sys.argv[1]], check=True, capture_output=True, text=True).stdout.splitlines()
     cpp = {name: float(seconds) for name, seconds in map(str.split, lines)}
@@ -108,7 +138,7 @@ def main():
     rows = [("product of 1024 x 1024 x 1024 in float16", "ms", 1e3, "the C++ call on fp32 arrays", cpp["product_1024"],
              least(3, lambda: ulplab.matmul(big, big, unit=UNIT)), "1.2"),
             ("product of 16 x 16 x 16 in float16", "us", 1e6, "the C++ call on fp32 arrays", cpp["product_16"],
-             least(20, lambda: ulplab.matmul(small, small, unit=UNIT), 2000), "5 us"),
+             least(20, lambda: ulplab.matmul(small, small, unit=UNIT), 2000), "4 us"),
             ("round 16 M float32 numbers to bf16, new array", "ms", 1e3, "the C++ call", cpp["round_16m"],
              least(5, lambda: ulplab.round(x, "bf16")), "1.2"),
             ("the same, out=", "ms", 1e3, "PyTorch, .bfloat16().float()", least(5, lambda: tensor.bfloat16().float()),
@@ -118,21 +148,26 @@ def main():
     matrix = x[:1 << 22].reshape(2048, 2048)
     rows.append(("quantise 4 M numbers to MXFP8, with codes", "ms", 1e3, "microxcaling's formulas in NumPy",
                  least(2, lambda: mx_quantized(matrix, 32, *MX_ELEMENTS["mxfp8"])),
-                 least(2, lambda: ulplab.quantize(matrix, "mxfp8")), ""))
+                 least(2, lambda: ulplab.quantize(matrix, "mxfp8")), "1.5"))
     rows.append(("products of 1024 x 1024 x 1024, each", "ns", 1e9, "MMA-Sim", 1 / MMA_SIM, rows[0][5] / 1024**3, ""))
     step = transformer_step(4, 256, 4096)
     rows.append(("training step of a Transformer, 4 layers, width 256, 4096 tokens, mixed_fp16 on h100", "s", 1,
-                 "plain PyTorch", least(2, step), least(1, lambda: emulated(step)), "2.5"))
+                 "plain PyTorch", *alternating(3, step, lambda: emulated(step)), "2.5"))
+    rows.append(("its products alone", "s", 1, "plain PyTorch's whole step", rows[-1][4],
+                 min(products_alone(step) for _ in range(2)), ""))
     forward = llama_forward(4, 256, 384)
     rows.append(("forward pass of a Llama-like model, 4 layers, width 256, 384 tokens, mixed_fp16 on h100", "ms", 1e3,
-                 "plain PyTorch", least(5, forward), least(5, lambda: emulated(forward)), "4"))
+                 "plain PyTorch", *alternating(10, forward, lambda: emulated(forward)), "4"))
+    rows.append(("its products alone", "ms", 1e3, "plain PyTorch's whole pass", rows[-1][4],
+                 min(products_alone(forward) for _ in range(5)), ""))
+    rows.append(("import ulplab", "s", 1, "", float("nan"), import_seconds(), "0.3 s"))
     print("# Speed of the Python package\n")
     print("Written by `tests/bench/python_speed.py`; do not edit. Processor time on one thread, the minimum of some "
           f"repetitions; PyTorch {torch.__version__}, NumPy {numpy.__version__}.\n")
     print("| call | time | compared with | its time | ratio | wanted |\n|---|---:|---|---:|---:|---:|")
     for name, unit, factor, other, theirs, ours, wanted in rows:
-        print(f"| {name} | {ours * factor:.3g} {unit} | {other} | {theirs * factor:.3g} {unit} | {ours / theirs:.3g} | "
-              f"{wanted} |")
+        compared = f"{other} | {theirs * factor:.3g} {unit} | {ours / theirs:.3g}" if other else " |  | "
+        print(f"| {name} | {ours * factor:.3g} {unit} | {compared} | {wanted} |")
     print("\nWanted: a ratio, or a time with its unit. MMA-Sim's 0.21 million products per second (Hopper, m16n8k16, torch "
           "tensors, one thread) were\nmeasured once with its own code on another machine; it is not run here. microxcaling "
           "needs CUDA for its\nkernels: its published formulas run here in NumPy (`tests/engine/python/peers.py`), and a test "

@@ -2,6 +2,7 @@
 
 import inspect
 import math
+import types
 
 import numpy
 import torch
@@ -10,7 +11,11 @@ from torch.nn import functional
 from . import _core
 from ._agreement import attention as by_tiles
 
-_parameters = inspect.signature(functional.multi_head_attention_forward)
+_original = functional.multi_head_attention_forward
+_parameters = inspect.signature(_original)
+#: PyTorch's own code, which does not ask again who sees its functions.
+as_written = types.FunctionType(_original.__code__, {**vars(functional), "has_torch_function": lambda _: False},
+                                _original.__name__, _original.__defaults__)
 
 
 def _fits(a):

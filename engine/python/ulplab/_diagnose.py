@@ -13,7 +13,7 @@ from ._products import UnitLike
 from ._search import TooManyTrials, Trials, needed, power_text
 from ._private import hide_from_compiler
 from ._run import user_line
-from ._shadow import Answer, place_of
+from ._shadow import Against, Answer, place_of
 
 TINY_EPS = 2.0**-13
 QUOTIENTS = ("div", "reciprocal", "rsqrt", "addcdiv", "log", "pow", "_foreach_div", "_foreach_addcdiv")
@@ -77,6 +77,14 @@ class Diagnosis(Answer):
     tried     (remedy, whether it worked) of all that were tried
     against   what the fp32 run beside shows
     """
+
+    kind: str
+    cause: str
+    evidence: list[str]
+    remedy: str
+    works: bool | None
+    tried: list[tuple[str, bool]]
+    against: Against
 
     def __init__(self, against):
         self.kind, self.cause, self.evidence = "none", "the step is finite and within the bound of fp32", []

@@ -1,6 +1,9 @@
 """The dispatch mode under which PyTorch computes in a unit's arithmetic. ulplab.torch is the interface."""
 
+from __future__ import annotations
+
 import math
+from typing import Any
 
 import torch
 
@@ -19,39 +22,13 @@ from ._run import PASSES, Run, call, floats, on_one_thread
 NOT_SINGLE, SINGLE, KEPT_SINGLE = 0, 1, 2
 
 
-class Saturations:
-    """Counts numbers of products' operands that become the largest ones of FP8: delayed scales come from earlier uses, and
-    those of OCP's MX formats are rounded down. Scales of other recipes leave room, but for fp8's, which are not counted."""
-
-    E4M3, E5M2 = 464, 61439  # above them: past the middle between the largest number and the next one, were there one
-
-    def __init__(self, products):
-        self._products, self._scales = products, {}
-        self._in_blocks = products.recipe["name"] == "mxfp8"
-
-    def of(self, a, b):
-        """In the product of two arrays, which has been computed."""
-        if self._in_blocks:
-            return sum(self._of_blocks(torch.from_numpy(x)) for x in (a, b.swapaxes(-1, -2)))
-        before, self._scales = self._scales, self._products.delayed_scales()
-        count = 0
-        for place, (magnitude, factor) in self._scales.items():
-            largest = (self.E5M2 if place.endswith(", dy") else self.E4M3) / factor
-            if largest < magnitude < math.inf and before.get(place) != (magnitude, factor):
-                count += sum(int((abs(x) > largest).sum()) for x in (a, b) if abs(1 - abs(x).max() / magnitude) < 1 / 64)
-        return count
-
-    def _of_blocks(self, lines):
-        lines = torch.nn.functional.pad(lines.bfloat16().float().abs(), (0, -lines.shape[-1] % 32)).unflatten(-1, (-1, 32))
-        most = lines.amax(-1, keepdim=True)
-        scale = torch.exp2(torch.frexp(most).exponent - 9.0)
-        return int((torch.isfinite(most) & (lines > self.E4M3 * scale)).sum())
-
-
 class Emulation(Run):
-    """Tensors of fp32 that carry the numbers of a recipe's formats."""
+    """Tensors of fp32 that carry the numbers of a recipe's formats. recipe: its parts by name."""
 
     KEPT = KEPT_SINGLE
+
+    recipe: dict[str, Any]
+    low: str
 
     def __init__(self, backend, recipe, order, fp32, strict, seed, modules=None):
         operations, in_fp32_modules = split_names(fp32)
@@ -67,8 +44,6 @@ class Emulation(Run):
                                     backend_of(options["unit"]) if "unit" in options else backend,
                                     _order(options.get("order", order)), seed, in_fp32)
             for pattern, options in self._options.items()}
-        self._saturations = {id(each): Saturations(each) for each in (self.products, *self._products_of.values())
-                             if each.recipe["quantised"]}
         self.low = self.recipe["low"]
         self.rounding = Rounding(self.low, self.recipe["flush"], self.located)
         self.fp32_products = named & set(_torch_products.HANDLERS) | named & set(_convolutions.HANDLERS)
@@ -95,7 +70,7 @@ class Emulation(Run):
 
     # ---- what operations are computed with ----
 
-    def report(self):
+    def report(self) -> Report:
         """What was computed up to now: a Report."""
         return Report(self.recipe["name"], self.products.backend, self.products.path(1024, 1024, 1024),
                       self.rounding.modules, self.rounding.first, self.not_emulated, self.optimizers.lost, self.left_in_fp32)
@@ -115,16 +90,15 @@ class Emulation(Run):
         x, y = (seen(each.detach()).float().numpy() for each in (a, b))
         operation = _torch_products.OPERATIONS[name]
         products = self._fp32_products() if self._exact else self._products_of.get(self.option(module), self.products)
-        saturations = self._saturations.get(id(products))
-        if saturations is not None and 0 in (x.size, y.size):  # blocks need numbers: an expert without tokens, say
+        counts = self.rounding.counts(module)
+        if 0 in (x.size, y.size):  # blocks need numbers: an expert without tokens, say
             result = torch.zeros(*torch.broadcast_shapes(x.shape[:-2], y.shape[:-2]), x.shape[-2], y.shape[-1])
         else:
+            before = products.saturated
             result = torch.from_numpy(products.matmul(x, y, layer, operation, which, gradient))
-        counts = self.rounding.counts(module)
+            counts.saturated += products.saturated - before
         counts.products[PASSES[which]] = counts.products.get(PASSES[which], 0) + (x.shape[0] if x.ndim == 3 else 1)
         counts.multiplications += result.numel() * x.shape[-1]
-        if saturations is not None and x.size and y.size:
-            counts.saturated += saturations.of(x, y)
         return self.step(result), module
 
     def _fp32_products(self):
@@ -194,7 +168,7 @@ class Emulation(Run):
             kind = "view"
         elif known and (name in MOVES or is_sparse(name)):
             kind = "move"
-        elif known and (name in ROUNDED or torch.Tag.pointwise in func.tags or torch.Tag.reduction in func.tags):
+        elif known and (name in ROUNDED or torch.Tag.pointwise in func.tags):
             kind = "round"
         else:
             kind = "unknown"
@@ -311,7 +285,7 @@ class Emulation(Run):
         """Arguments with parameters as the model sees them: in the recipe's format."""
         if self.low == "fp32":
             return args
-        return tuple(self.rounding.parameter(x) if self._is_parameter(x) and x.is_floating_point()
+        return tuple(self.rounding.vector(x) if self._is_parameter(x) and x.is_floating_point()
                      and not (in_place and i == 0) else x for i, x in enumerate(args))
 
     def _optimizer(self, func, name, in_place, args, kwargs):

@@ -19,7 +19,7 @@ NAMES = {"native_layer_norm": "layer_norm", "native_group_norm": "group_norm", "
 
 def _as_seen(run, x):
     """A parameter as the model sees it."""
-    return (run.rounding.parameter(x) if run.low != "fp32" and isinstance(x, torch.nn.Parameter) else x.detach()
+    return (run.rounding.vector(x) if run.low != "fp32" and isinstance(x, torch.nn.Parameter) else x.detach()
             ).contiguous().numpy()
 
 
@@ -132,8 +132,8 @@ def _scale_and_shift(x, count, weight, bias):
 
 def _moments(x, rows, eps):
     """What PyTorch gives beside the result."""
-    variance, mean = torch.var_mean(x.reshape(rows, -1), 1, unbiased=False)
-    return mean, (variance + eps).rsqrt()
+    x = x.detach().reshape(rows, -1)
+    return torch.native_layer_norm(x, x.shape[1:], None, None, eps)[1:]
 
 
 def _layer_norm(run, x, shape, weight, bias, eps):

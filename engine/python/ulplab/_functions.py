@@ -5,7 +5,7 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from . import _autocast, _carried_types
-from ._attention import attention, fused_attention, tiled_attention
+from ._attention import as_written, attention, fused_attention, tiled_attention
 from ._engine_operations import rms_norm
 
 
@@ -58,7 +58,11 @@ def _backward(run, func, *args, **kwargs):
 
 
 def _attention(run, func, *args, **kwargs):
-    return attention(run._functions, func, *args, **kwargs)
+    """By types PyTorch's own, whose products are fused where no weights are asked for; else the trainer's."""
+    if not run.by_types:
+        return attention(run._functions, func, *args, **kwargs)
+    with run._functions:
+        return as_written(*args, **kwargs)
 
 
 def _sdpa(run, func, query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):

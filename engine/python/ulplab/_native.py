@@ -1,6 +1,8 @@
 """PyTorch as a card computes it, by the tensors' own types: products in the unit's rows, all else widened to fp32,
 computed there, and rounded once to the type of its result. ulplab.torch.emulate without a recipe is the interface."""
 
+from __future__ import annotations
+
 import math
 
 import torch
@@ -41,7 +43,7 @@ class Plan:
         self.keys = [each.name for each in schema.arguments]
         views = any(r.alias_info is not None and not r.alias_info.is_write for r in schema.returns)
         self.pointwise = torch.Tag.pointwise in func.tags
-        self.ordered = self.name in REDUCTIONS or torch.Tag.reduction in func.tags
+        self.ordered = self.name in REDUCTIONS
         self.known = schema.name.startswith(("aten::", "profiler::", "prims::")) and (
             self.pointwise or self.ordered or self.name in ROUNDED or self.name in MOVES
             or self.name.startswith(("_foreach_", "_fused_", "_amp_")) or self.name in KEPT or self.name in TYPED_AS)
@@ -81,7 +83,11 @@ def halving_sum(x, dims):
 
 
 class Native(Run):
+    """Tensors of the types that they have on the card. backend: whose products are computed."""
+
     by_types = True
+
+    backend: str
 
     def __init__(self, backend, order, fp32, strict, seed, modules=None):
         operations, in_fp32_modules = split_names(fp32)
@@ -91,6 +97,7 @@ class Native(Run):
                              "recipe")
         self.single = names_of(operations)
         self.backend = _with_fp32(backend)
+        _core.Emulated("fp32", self.backend, None, seed, [])  # or its ValueError: there is no such unit
         self._order, self._seed = _order(order), seed
         self._engines = {}
         self.rounding = Rounding("fp32", False, self.located)
@@ -104,7 +111,7 @@ class Native(Run):
     def _root_entered(self, module):
         self.optimizers.name(module)
 
-    def report(self):
+    def report(self) -> Report:
         """What was computed up to now: a Report."""
         engine = next(iter(self._engines.values()), None)
         path = engine.path(1024, 1024, 1024) if engine is not None else "no products"
@@ -331,7 +338,8 @@ class Native(Run):
             if lost:
                 counts.overflows += lost
                 self.rounding.low = LOW[result.dtype]
-                self.rounding.look(result, (source,), where, source)
+                at = tuple(int(i) for i in torch.nonzero(finite & ~torch.isfinite(result))[0])
+                self.rounding.look(result, (source,), where, (at, float(source[at])))
                 self.rounding.low = "fp32"
         return result
 

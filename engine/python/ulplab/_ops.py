@@ -21,7 +21,7 @@ where zero zeros zeros_like zeros_like_ _local_scalar_dense item any all unique 
 bitwise_not is_nonzero max min amax amin maximum minimum clamp clamp_min clamp_max relu threshold sign sgn abs neg
 hardtanh native_dropout_mask exponential geometric cauchy log_normal repeat_interleave embedding
 adaptive_max_pool2d adaptive_max_pool2d_backward max_unpool2d median nanmedian kthvalue mode cummin rot90 searchsorted bincount
-histc tril_indices triu_indices isin diff upsample_nearest3d
+histc tril_indices triu_indices isin diff upsample_nearest3d aminmax count_nonzero
 pixel_shuffle pixel_unshuffle channel_shuffle _amp_foreach_non_finite_check_and_unscale _amp_update_scale _foreach_zero
 _pack_padded_sequence _pack_padded_sequence_backward
 _use_cudnn_ctc_loss _record_function_enter _record_function_enter_new _record_function_exit
@@ -53,7 +53,7 @@ reflection_pad2d_backward replication_pad1d_backward replication_pad2d_backward 
 _pdist_backward scatter_reduce index_reduce multi_margin_loss multi_margin_loss_backward multilabel_margin_loss_forward
 multilabel_margin_loss_backward soft_margin_loss soft_margin_loss_backward _fused_rms_norm _fused_rms_norm_backward
 _thnn_fused_lstm_cell _thnn_fused_gru_cell
-masked_fill_backward l1_loss hardshrink softshrink selu
+masked_fill_backward l1_loss hardshrink softshrink selu std_mean
 """.split())
 
 #: Names that users and the recipes give, and the operations that each stands for.
@@ -78,7 +78,7 @@ GROUPS = {
 
 #: Sums whose order may follow the number of PyTorch's threads: run on one.
 REDUCTIONS = frozenset("""
-sum mean norm linalg_vector_norm var var_mean std prod logsumexp native_batch_norm native_batch_norm_backward
+sum nansum mean norm linalg_vector_norm var var_mean std std_mean prod logsumexp native_batch_norm native_batch_norm_backward
 native_layer_norm_backward native_group_norm native_group_norm_backward embedding_dense_backward nll_loss_forward
 mse_loss huber_loss smooth_l1_loss binary_cross_entropy_with_logits index_add scatter_add index_put cumsum
 """.split())

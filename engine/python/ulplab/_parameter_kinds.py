@@ -12,7 +12,6 @@ class ParameterKinds:
         self._known = {}  # by id: (kind, parameter), which keeps the id in use
         self._weights = {}  # of linear layers, by the place of their numbers
         self._kept = kept  # of these weights, by role: the format, whether it is scaled, the rounding
-        self._values = {}  # by id: (version, numbers)
 
     def add(self, model):
         for module in model.modules():
@@ -39,10 +38,7 @@ class ParameterKinds:
         weight = self._weights.get(tensor.untyped_storage().data_ptr())
         if weight is None or tensor.numel() != weight.numel():
             return tensor
-        known = self._values.get(id(weight))
-        if known is None or known[0] != weight._version:
-            numbers = weight.detach().clone(memory_format=torch.contiguous_format)
-            for role in ("weight", "value"):  # from the master, which a first step has not put on its grid yet
-                _core.keep_scaled(numbers.numpy(), self._kept[role][0])
-            known = self._values[id(weight)] = (weight._version, numbers)
-        return known[1].as_strided(tensor.size(), tensor.stride(), tensor.storage_offset())
+        numbers = weight.detach().clone(memory_format=torch.contiguous_format)
+        for role in ("weight", "value"):  # from the master, which a first step has not put on its grid yet
+            _core.keep_scaled(numbers.numpy(), self._kept[role][0])
+        return numbers.as_strided(tensor.size(), tensor.stride(), tensor.storage_offset())

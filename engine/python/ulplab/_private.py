@@ -22,6 +22,7 @@ NAMES = {
     ("torch.utils._python_dispatch", "TorchDispatchMode"): "sees every operation below autograd",
     ("torch.utils._pytree", "tree_map"): "the tensors among arguments and results; tree_leaves, too",
     ("torch.multiprocessing.reductions", "StorageWeakRef"): "whether a storage is in use; the fp32 run beside keeps none",
+    ("torch.nn.functional", "has_torch_function"): "who sees functions; attention runs as written, without the question",
     ("torch", "_disable_dynamo"): "wraps what modes do; keeps the compiler out of it",
     ("torch._C", "_current_autograd_node"): "whose backward pass runs",
     ("torch._C._autograd", "_get_sequence_nr"): "the number of the forward operation that runs",

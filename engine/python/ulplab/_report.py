@@ -1,9 +1,26 @@
 """What an emulated run did: products, overflows and underflows by module, and the first value that is not finite."""
 
+from __future__ import annotations
+
 import json
 import math
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import torch
+
+if TYPE_CHECKING:
+    from ._shadow import Against
+
+#: What a report says of a module; the docstring of Report says what each is.
+ModuleCounts = TypedDict("ModuleCounts", {
+    "products": "dict[str, int]", "multiplications": int, "overflows": int, "underflows": int, "rounded": int,
+    "largest": float, "absorbed": int, "saturated": int})
+#: The first value that is not finite.
+NotFinite = TypedDict("NotFinite", {
+    "module": str, "pass": str, "step": int, "operation": str, "line": "str | None", "element": "tuple[int, ...]",
+    "value": float, "operands": "list[dict[str, Any]]", "exact": "float | None", "before": "dict[str, float]", "remedy": str})
+#: What steps have left of a parameter where it was.
+LostUpdates = TypedDict("LostUpdates", {"elements": int, "unmoved": int, "steps": int})
 
 
 class Counts:
@@ -21,30 +38,30 @@ class Counts:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-class Products(dict):
+class Products(dict[str, int]):
     """Products by module; compares, adds and prints as their total where a number is wanted."""
 
-    def __int__(self):
+    def __int__(self) -> int:
         return sum(self.values())
 
     __index__ = __int__
 
-    def __gt__(self, number):
+    def __gt__(self, number: float) -> bool:
         return int(self) > number
 
-    def __ge__(self, number):
+    def __ge__(self, number: float) -> bool:
         return int(self) >= number
 
-    def __lt__(self, number):
+    def __lt__(self, number: float) -> bool:
         return int(self) < number
 
-    def __le__(self, number):
+    def __le__(self, number: float) -> bool:
         return int(self) <= number
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return int(self) == other if isinstance(other, (int, float)) else dict(self) == other
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
 
 def bare_name(operation):
@@ -117,8 +134,7 @@ class Report:
     """modules          a dictionary for each module's path: products by pass, multiplications, overflows, underflows
                         (nonzero results that became zero), rounded (results), largest (magnitude among its results,
                         until one is not finite), absorbed (elements that an update in place left as they were), saturated
-                        (numbers of products' operands that scales leave no room for: te_delayed, msamp_*, mxfp8; those
-                        of fp8 are not counted, and other recipes' scales leave room for all)
+                        (numbers of products' operands that the scales of FP8 and FP4 leave no room for)
     products            their number by module; int(report.products) is the total
     first_not_finite    None, or a dictionary: module, pass, step, operation, element, value, line (of the user's code),
                         operands (shape, type, largest and smallest magnitude), exact (before rounding), before (the
@@ -130,7 +146,15 @@ class Report:
     against             with emulate(..., against="fp32"): an Against, what the fp32 run beside shows
     """
 
-    against = None
+    recipe: str
+    backend: str
+    path: str
+    modules: dict[str, ModuleCounts]
+    first_not_finite: NotFinite | None
+    not_emulated: dict[str, int]
+    lost_updates: dict[str, LostUpdates]
+    left_in_fp32: dict[str, int]
+    against: Against | None = None
 
     def __init__(self, recipe, backend, path, modules, first, not_emulated, lost_updates=None, left_in_fp32=None):
         self.recipe = recipe
@@ -143,18 +167,18 @@ class Report:
         self.left_in_fp32 = dict(left_in_fp32 or {})
 
     @property
-    def products(self):
+    def products(self) -> Products:
         return Products({name: sum(each["products"].values()) for name, each in self.modules.items() if each["products"]})
 
     @property
-    def overflows(self):
+    def overflows(self) -> int:
         return sum(each["overflows"] for each in self.modules.values())
 
     @property
-    def underflows(self):
+    def underflows(self) -> int:
         return sum(each["underflows"] for each in self.modules.values())
 
-    def to_json(self):
+    def to_json(self) -> str:
         """The report as JSON text; infinities and NaN as texts."""
         fields = {**self.__dict__, "products": dict(self.products), "overflows": self.overflows,
                   "underflows": self.underflows}

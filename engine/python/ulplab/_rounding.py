@@ -3,10 +3,11 @@
 import math
 from collections import OrderedDict
 
+import numpy
 import torch
 
 from . import _core
-from ._report import LARGEST, Counts, bare_name, described, remedy_of
+from ._report import Counts, bare_name, described, remedy_of
 
 
 def _dense_array(tensor):
@@ -14,8 +15,20 @@ def _dense_array(tensor):
     array = tensor.detach().numpy()
     if array.flags.c_contiguous:
         return array
-    array = array.transpose(sorted(range(array.ndim), key=lambda axis: -array.strides[axis]))
+    array = array.transpose(_axes(array))
     return array if array.flags.c_contiguous else None
+
+
+def _axes(array):
+    """The extents, the one with the largest stride first."""
+    return sorted(range(array.ndim), key=lambda axis: -array.strides[axis])
+
+
+def _place(tensor, at):
+    """The element that is the at-th in the tensor's memory."""
+    axes = _axes(tensor.detach().numpy())
+    found = dict(zip(axes, numpy.unravel_index(at, [tensor.shape[axis] for axis in axes])))
+    return tuple(int(found[axis]) for axis in range(tensor.dim()))
 
 
 def _tensors(operands):
@@ -42,7 +55,6 @@ class Rounding:
         self._flush = flush
         self.modules = OrderedDict()
         self.first = None
-        self._parameters = {}
 
     def counts(self, module):
         counts = self.modules.get(module)
@@ -61,14 +73,21 @@ class Rounding:
             self.result(copy, operands, where)
             tensor.detach().copy_(copy)
             return
+        self._round(array, tensor, operands, where)
+
+    def _round(self, array, tensor, operands, where):
+        """The tensor's numbers, which lie in the array."""
         counts = self.counts(where["module"])
-        before = self._measure(tensor, counts)
-        overflows, underflows, not_finite, _ = _core.round_in_place(array, self.low, self._flush)
+        overflows, underflows, not_finite, largest, at, before = _core.round_in_place(array, self.low, self._flush)
         counts.rounded += array.size
         counts.overflows += overflows
         counts.underflows += underflows
+        if self.first is not None:
+            return
         if not_finite:
-            self.look(tensor, operands, where, before)
+            self.look(tensor, operands, where, (_place(tensor, at), before))
+        elif largest > counts.largest:
+            counts.largest = largest
 
     def narrowed(self, wide, type, operands, where):
         """A result in fp32, which may be changed, as a tensor of a low type."""
@@ -81,30 +100,12 @@ class Rounding:
         if array is None or not array.flags.writeable:
             wide = wide.detach().contiguous().clone()
             array = wide.numpy()
-        counts = self.counts(where["module"])
-        before = self._measure(wide, counts)
-        overflows, underflows, not_finite, _ = _core.round_in_place(array, self.low, self._flush)
-        counts.rounded += array.size
-        counts.overflows += overflows
-        counts.underflows += underflows
-        if not_finite:
-            self.look(wide, operands, where, before)
+        self._round(array, wide, operands, where)
         return wide.detach().to(type)
 
-    def _measure(self, wide, counts):
-        """Notes the largest magnitude, until the first value that is not finite; a copy where the format cannot hold it."""
-        if self.first is not None:
-            return None
-        least, most = torch.aminmax(wide.detach())
-        largest = max(-float(least), float(most))
-        if largest <= LARGEST.get(self.low, LARGEST["fp32"]):
-            counts.largest = max(counts.largest, largest)
-            return None
-        return wide.detach().clone()
-
-    def look(self, tensor, operands, where, before=None):
-        """Notes the first value that is not finite though all operands are (or NaN, though none is). before: the same
-        results in fp32, unrounded."""
+    def look(self, tensor, operands, where, found=None):
+        """Notes the first value that is not finite though all operands are (or NaN, though none is). found: the first
+        NaN's place, or the first infinity's, and the number there before it was rounded."""
         if self.first is not None or tensor.numel() == 0 or not tensor.is_cpu or tensor.layout is not torch.strided:
             return
         tensor = tensor.detach()
@@ -117,32 +118,22 @@ class Rounding:
         for x in _tensors(operands):
             if torch.isnan(x).any() if has_nan else not _is_finite(x):
                 return
-        wanted = torch.isnan(tensor) if has_nan else ~torch.isfinite(tensor)
-        place = tuple(int(i) for i in torch.nonzero(wanted)[0]) if tensor.dim() else ()
+        if found is None:
+            wanted = torch.isnan(tensor) if has_nan else ~torch.isfinite(tensor)
+            found = tuple(int(i) for i in torch.nonzero(wanted)[0]) if tensor.dim() else (), None
+        place, exact = found
         first = {**self._locate(where), "element": place, "value": float(tensor[place]),
                  "operands": described(operands, place, tensor.shape),
-                 "exact": None if before is None else float(before[place]),
+                 "exact": exact,
                  "before": {name: each.largest for name, each in self.modules.items() if each.largest}}
         first["operation"] = bare_name(first["operation"])
         first["remedy"] = remedy_of(first, self.low)
         self.first = first
 
-    def parameter(self, parameter):
-        """A copy of a parameter, or of a view of one, in the format; a parameter's is made anew when it changes."""
-        if not isinstance(parameter, torch.nn.Parameter):
-            return self.vector(parameter)
-        known = self._parameters.get(id(parameter))
-        if known is not None and known[0] == parameter._version:
-            return known[1]
-        copy = parameter.detach().clone()
-        if copy.dim() > 0:
-            _core.round_in_place(copy.numpy(), self.low, self._flush)
-        self._parameters[id(parameter)] = (parameter._version, copy, parameter)
-        return copy
-
     def vector(self, bias):
-        """A bias as the model sees it: in the format."""
-        if bias is None or self.low == "fp32":
+        """A copy of a parameter, or of a view of one, in the format. It is made at each use: a change by way of .data, or of
+        NumPy, leaves no mark. Numbers without extents stay as they are."""
+        if bias is None or self.low == "fp32" or bias.dim() == 0:
             return bias
         copy = bias.detach().float().clone(memory_format=torch.contiguous_format)
         _core.round_in_place(copy.numpy(), self.low, self._flush)

@@ -1,5 +1,7 @@
 """What every emulation does: hooks of PyTorch while it is entered, modules, passes, and what it observes."""
 
+from __future__ import annotations
+
 import contextlib
 import difflib
 import fnmatch
@@ -7,7 +9,7 @@ import os
 import sys
 import warnings
 from collections import Counter
-from typing import NamedTuple
+from typing import Any, Callable, NamedTuple, TypeVar
 
 import numpy
 import torch
@@ -61,6 +63,9 @@ class Place(NamedTuple):
     fp32: bool
 
 
+AnyRun = TypeVar("AnyRun", bound="Run")
+
+
 class Run(TorchDispatchMode):
     by_types = False  # whether the tensors' own types decide
     attention = None  # how scaled_dot_product_attention is computed by tiles: arguments of ulplab.attention
@@ -68,6 +73,12 @@ class Run(TorchDispatchMode):
     MOST_PLACES = 1 << 17  # of operations whose backward pass has not come
 
     OPTIONS = ("recipe", "order", "unit")
+
+    strict: bool
+    not_emulated: Counter[str]
+    left_in_fp32: Counter[str]
+    observers: list[Callable[..., None]]
+    bound: float
 
     def __init__(self, strict, modules_in_fp32, modules=None):
         """modules: from patterns of modules' paths to dictionaries of OPTIONS."""
@@ -97,7 +108,7 @@ class Run(TorchDispatchMode):
         """Whether this emulation computes: of blocks inside each other the innermost does, alone."""
         return active[-1] is self
 
-    def __enter__(self):
+    def __enter__(self: AnyRun) -> AnyRun:
         if self in active:
             raise RuntimeError("this emulation is entered already: make one for the block inside, with emulate(...)")
         _private.hide_from_compiler(Run)
@@ -122,7 +133,7 @@ class Run(TorchDispatchMode):
             self._context = stack.pop_all()
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         try:
             return super().__exit__(*error)
         finally:

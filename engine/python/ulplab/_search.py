@@ -8,6 +8,7 @@ import inspect
 import math
 import random
 import sys
+from dataclasses import dataclass, field
 from typing import Any, Callable, Sequence
 
 import numpy
@@ -93,6 +94,7 @@ class State:
         random.setstate(self._random[2])
 
 
+@dataclass(repr=False, eq=False)
 class Trial:
     """One run of the step.
 
@@ -103,14 +105,24 @@ class Trial:
     first                     the first value that is not finite
     """
 
-    def __init__(self, recipe, fp32, scale):
-        self.recipe, self.fp32, self.scale = recipe, tuple(fp32), scale
-        self.finite, self.error, self.gradient_error, self.lost = True, 0.0, 0.0, 0.0
-        self.reason, self.first, self.against = "", None, None
-        self.failed = None  # the sentence of the exception that the step ended with
-        self.in_backward = False  # whether gradients alone are wrong
-        self.bad_gradient, self.weights_finite, self.finite_in_fp32 = False, True, True
-        self.results, self.gradients, self.leaves = [], [], []  # of results and gradients: here and in fp32
+    recipe: str | None
+    fp32: tuple[str, ...]
+    scale: float | None
+    finite: bool = True
+    error: float = 0.0
+    gradient_error: float = 0.0
+    lost: float = 0.0
+    reason: str = ""
+    first: dict[str, Any] | None = None
+    against: Any = None
+    failed: str | None = None  # the sentence of the exception that the step ended with
+    in_backward: bool = False  # whether gradients alone are wrong
+    bad_gradient: bool = False
+    weights_finite: bool = True
+    finite_in_fp32: bool = True
+    results: Any = ()  # of results and gradients: here and in fp32
+    gradients: Any = ()
+    leaves: Any = ()
 
     def row(self):
         scale = "own" if self.scale is None else power_text(self.scale)
@@ -138,7 +150,7 @@ class Trials:
             return self.done[key]
         if len(self.done) >= self.limit:
             raise TooManyTrials
-        trial = self.done[key] = Trial(recipe, fp32, scale)
+        trial = self.done[key] = Trial(recipe, tuple(fp32), scale)
         self._run(trial, changes)
         self._judge(trial)
         if trial.failed and (trial.against is None or "no module that has run matches" in trial.failed):
@@ -287,6 +299,7 @@ def minimise(items, suffices):
     return items
 
 
+@dataclass(repr=False, eq=False)
 class Search(Answer):
     """What a step needs.
 
@@ -297,9 +310,12 @@ class Search(Answer):
     trials      what was tried, in order
     """
 
-    def __init__(self):
-        self.fp32 = self.scales = self.recipe = None
-        self.verdict, self.trials, self.complete = "", [], True
+    fp32: list[str] | None = None
+    scales: tuple[float, float] | None = None
+    recipe: str | None = None
+    verdict: str = ""
+    trials: list[Trial] = field(default_factory=list)
+    complete: bool = True
 
     def __repr__(self):
         lines = [f"{'recipe':<16} {'scale':>6} {'error':>9} {'gradient':>9}"] + [each.row() for each in self.trials]

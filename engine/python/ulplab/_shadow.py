@@ -3,9 +3,12 @@
 What is not finite, absorbed, zero, merged or left where it was in low precision alone is told from what fp32 does, too.
 """
 
+from __future__ import annotations
+
 import contextlib
 import json
 import weakref
+from typing import Any
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
@@ -418,7 +421,7 @@ class _Call:
 class Answer(_Printed):
     """An answer as an object: it prints, in notebooks too, and its fields are JSON."""
 
-    def to_json(self):
+    def to_json(self) -> str:
         return json.dumps(plain(self))
 
 
@@ -436,6 +439,14 @@ class Against(Answer):
     not_followed   operations that fp32 could not repeat, with the reason
     """
 
+    bound: float
+    operations: list[dict[str, Any]]
+    first_error: dict[str, Any] | None
+    first_not_finite: dict[str, Any] | None
+    first_not_finite_in_fp32: dict[str, Any] | None
+    updates: dict[str, dict[str, Any]]
+    not_followed: dict[str, str]
+
     def __init__(self, shadow):
         self.bound = shadow.bound
         self.operations = [dict(each) for each in shadow.entries.values()]
@@ -445,7 +456,7 @@ class Against(Answer):
         self.updates = {name: dict(each) for name, each in shadow.updates.items()}
         self.not_followed = dict(shadow.not_followed)
 
-    def findings(self):
+    def findings(self) -> list[tuple[str, dict[str, Any], str]]:
         """(kind, place, sentence) of what is wrong without an infinity, the gravest first."""
         found = []
         for each in self.operations:

@@ -20,9 +20,9 @@ mm, bmm = _multiply("mm"), _multiply("bmm")
 def _add_to(run, name, c, a, b, beta, alpha):
     result, module = run.multiply(name, a, b)
     if alpha != 1:
-        result = run.step(result * alpha)
+        result = run.step(result.mul_(alpha))
     if beta != 0:
-        result = run.step(result + (run.vector(c) if beta == 1 else run.step(run.vector(c) * beta)))
+        result = run.step(result.add_(run.vector(c) if beta == 1 else run.step(run.vector(c) * beta)))
     return run.finish(name, result, (c, a, b), module, a.dtype)
 
 

@@ -40,9 +40,9 @@ from ._sides import SideMismatch, side_mismatch
 check_version(torch.__version__)
 watch_amp()
 
-__all__ = ["emulate", "autocast", "Report", "recipes", "GradScaler", "quantize_", "compare", "Comparison", "paused", "export",
-           "search", "Search", "diagnose", "Diagnosis", "record", "replay", "Against", "invariance", "Invariance", "mismatch",
-           "SideMismatch"]
+__all__ = ["emulate", "autocast", "Emulation", "Native", "Report", "recipes", "GradScaler", "quantize_", "compare", "Comparison",
+           "paused", "export", "search", "Search", "diagnose", "Diagnosis", "record", "replay", "Against", "invariance",
+           "Invariance", "mismatch", "SideMismatch"]
 
 
 #: What others call some recipes.
@@ -125,6 +125,9 @@ class GradScaler:
     remark    None, or a sentence where no scale helps: gradients are not finite at a scale of 1 or less, or NaN, without an
               infinity that a smaller scale could remove, step after step. It is also a RuntimeWarning, once
     """
+
+    skipped: int
+    remark: str | None
 
     SKIPS = 5  # in a row, and the scale no more than 1024, before NaN gradients are no matter of the scale
 
@@ -232,6 +235,9 @@ class Comparison:
     losses   a dictionary from the recipe to its list of losses
     reports  the same to its Report
     """
+
+    losses: dict[str, list[float]]
+    reports: dict[str, Report]
 
     def __init__(self, losses: dict[str, list[float]], reports: dict[str, Report]) -> None:
         self.losses = losses

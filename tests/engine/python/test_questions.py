@@ -373,8 +373,20 @@ def test_saturation_of_delayed_scales_is_counted():
         model(x)
         first = sum(each["saturated"] for each in run.report().against.operations)
         model(x)
-    assert first == int((x.abs() > 464).sum()) == run.report().modules["Linear"]["saturated"] == sum(each["saturated"] for each in run.report().against.operations)
+    assert 0 < first == int((x.bfloat16().abs() > 464).sum()) == run.report().modules["Linear"]["saturated"] == sum(each["saturated"] for each in run.report().against.operations)
     assert any(kind == "saturation" for kind, _, _ in run.report().against.findings())
+
+
+def test_saturation_under_each_scaled_recipe_is_counted_in_the_report():
+    model, x = nn.Linear(32, 32, bias=False), torch.randn(16, 32) * 1000
+    beyond = int((x.bfloat16().abs() > 464).sum())
+    for recipe, expected in {"fp8": beyond, "te_delayed": beyond, "te_current": 0, "bf16": 0}.items():
+        with torch.no_grad(), lab.emulate("h100", recipe) as run:
+            model(x)  # without a history: the scale is 1
+            model(x)
+        assert run.report().modules["Linear"]["saturated"] == expected, recipe
+        assert ("saturated: " in repr(run.report())) == bool(expected)
+    assert beyond > 0
 
 
 def test_saturation_of_blocks_whose_scales_are_rounded_down_is_counted():

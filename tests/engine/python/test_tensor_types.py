@@ -45,6 +45,30 @@ def test_an_old_pytorch_is_refused_in_a_sentence():
         ulplab._private.check_version("2.1.0")
 
 
+@pytest.mark.parametrize("recipe", [None, "bf16"])
+def test_a_unit_that_is_none_is_refused_when_it_is_named(recipe):
+    for unit in ("h1000", "sm_90:wgmma.fp16.fp33", "nowhere.json"):
+        with pytest.raises(ValueError, match=unit.replace(".", r"\.")):
+            ulplab.torch.emulate(unit, recipe)
+
+
+@pytest.mark.parametrize("dtype", LOW)
+def test_a_layer_of_attention_is_fused_where_no_weights_are_asked_for(dtype):
+    torch.manual_seed(0)
+    layer, x = nn.MultiheadAttention(32, 4, batch_first=True).to(dtype), torch.randn(2, 7, 32).to(dtype)
+
+    def joined(y):
+        return layer.out_proj(y.transpose(1, 2).flatten(2))
+
+    with emulated():
+        fused, (plain, weights) = layer(x, x, x, need_weights=False)[0], layer(x, x, x, average_attn_weights=False)
+        qkv = functional.linear(x, layer.in_proj_weight, layer.in_proj_bias).chunk(3, -1)
+        q, k, v = (each.unflatten(-1, (4, 8)).transpose(1, 2) for each in qkv)
+        rounded = torch.softmax((q * 8**-0.5) @ k.transpose(-1, -2), -1)
+        assert torch.equal(fused, joined(functional.scaled_dot_product_attention(q, k, v)))
+        assert torch.equal(weights, rounded) and torch.equal(plain, joined(rounded @ v)) and not torch.equal(plain, fused)
+
+
 @pytest.mark.parametrize("dtype", LOW)
 def test_a_product_is_that_of_its_types_row_rounded_once(dtype):
     torch.manual_seed(0)

@@ -367,6 +367,17 @@ def test_parameters_are_read_in_the_recipes_format():
     assert same_bits(y.detach().numpy(), ulplab.round(table.weight, "bf16").detach().numpy())
 
 
+@pytest.mark.parametrize("recipe", ["mixed_fp16", "msamp_o3"])
+def test_a_change_of_a_parameter_by_way_of_data_is_seen(recipe):
+    model, x = torch.nn.Sequential(torch.nn.LayerNorm(8), torch.nn.Linear(8, 8)), torch.randn(4, 8)
+    with torch.no_grad(), ulplab.torch.emulate("h100", recipe):
+        model(x)
+        for each in model:
+            each.weight.data.zero_()
+            each.bias.data.fill_(0.5)
+            assert torch.equal(each(x), torch.full((4, 8), 0.5))
+
+
 def test_scalers_follow_their_dialect():
     parameter = torch.nn.Parameter(torch.ones(2))
     optimizer = torch.optim.SGD([parameter], lr=0.5)

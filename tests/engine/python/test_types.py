@@ -32,6 +32,25 @@ except ulplab.DataError as error:
 with ulplab.torch.emulate("h100", recipe="bf16") as run:
     print(run.report())
 scale: float = ulplab.torch.GradScaler("apex", init_scale=2.0**10).get_scale()
+
+
+def overflows_of(run: ulplab.torch.Emulation | ulplab.torch.Native) -> dict[str, int]:
+    report: ulplab.torch.Report = run.report()
+    first = report.first_not_finite
+    if first is not None:
+        at: tuple[int, ...] = first["element"]
+        print(at, first["pass"].upper(), first["remedy"].splitlines())
+    if report.against is not None:
+        print(report.against.findings()[0][2].upper(), report.against.bound + 1)
+    total: int = report.overflows + report.products["fc1"]
+    print(total, report.to_json().encode(), run.not_emulated.most_common(), run.strict)
+    return {name: each["overflows"] for name, each in report.modules.items()}
+
+
+def needed() -> list[str]:
+    found = ulplab.torch.search(lambda: None)
+    print([trial.error + 1 for trial in found.trials], ulplab.torch.diagnose(lambda: None).remedy.upper())
+    return found.fp32 or []
 """
 
 #: Each line but the first two has a mistake.
@@ -50,6 +69,8 @@ ulplab.unit("sm_90:wgmma.fp16.fp32").name
 ulplab.Format(16, 5)
 ulplab.train("mlp", steps="many")
 ulplab.torch.emulate("h100", recipes="bf16")
+ulplab.torch.emulate("h100").report().overflow
+ulplab.torch.emulate("h100").report().modules["fc1"]["overflown"]
 """
 
 
