@@ -1,4 +1,4 @@
-// fp32 and fp64 products made of bf16, TF32, FP8 and int8 ones: what error so many products leave.
+// fp32 and fp64 products made of bf16, TF32, FP8 and int8 ones: the error that is left after each number of products.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -16,7 +16,6 @@ namespace ulp::emulated_fp32_experiment {
 namespace {
 
 const std::string derivation = "Bounds of this laboratory (softfloat/matrix_units/schemes.hpp)";
-const std::string moduli_paper = "Ozaki, Uchino and Imamura, Ozaki scheme II (2025), arXiv 2504.08009, section 3";
 
 constexpr std::string_view bf16_row = "sm_90:wgmma.bf16.fp32", tf32_row = "sm_90:wgmma.tf32.fp32",
                            fp8_row = "sm_90:wgmma.e4m3.fp32", int8_row = "sm_90:wgmma.s8.s32";
@@ -199,7 +198,7 @@ void claim_slices(const Operands& operands, Result& result) {
                     at_least(32, least, factor) && at_most(512, most, factor));
     const auto products = [&](const char* scheme) { return plan(scheme, int8_row, operands).products; };
     result.arithmetic(
-        "moduli", moduli_paper,
+        "moduli", derivation,
         fmt::format("At k = {} remainders take 16 int8 products for fp64's precision, where slices take 45.",
                     operands.k),
         equal(16, products("ozaki2"), "products") && equal(45, products("ozaki1"), "products"));

@@ -703,6 +703,8 @@ TEST_CASE("discover and verify ask black boxes") {
                "operands              s8 x s8");
     check_ends({"discover", "--unit", box + "s8_clamps_each", "-k", "8", "--format", "s8,s32", "--blocks", "3000"}, 4,
                "none of the integer units that a file describes");
+    check_ends({"discover", "--unit", box + "s8_unstable", "-k", "8", "--format", "s8,s32", "--blocks", "3000"}, 4,
+               "not deterministic");
     check_ends({"discover", "--table", "--unit", box + "s8", "-k", "8", "--format", "s8,s32"}, 0,
                "I5   -2147483648  it wraps");
     check_ends({"discover", "--table", "--unit", box + "s8_clamps_each", "-k", "8", "--format", "s8,s32"}, 0,

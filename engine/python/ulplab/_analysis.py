@@ -60,6 +60,8 @@ class Bound(_Printed):
     atol: float | None
     rtol: float | None
     violations: int | None
+    scheme: str  # with scheme=, and how many products of the unit it makes
+    products: int
 
     def __init__(self, text: str, bounds: NDArray[numpy.float64] | None = None, largest_ratio: float | None = None) -> None:
         self.__dict__.update(json.loads(text))
@@ -68,7 +70,8 @@ class Bound(_Printed):
 
     def __repr__(self):
         shares = ", ".join(f"{name} {share / self.gamma:.0%}" for name, share in self.shares.items() if share > 0)
-        how = f"{self.groups} groups in a chain" if "scheme" not in self.__dict__ else f"{self.scheme}, {self.products} products"
+        by_scheme = "scheme" in self.__dict__
+        how = f"{self.scheme}, {self.products} products" if by_scheme else f"{self.groups} groups in a chain"
         lines = [f"{self.model}, k = {self.k}: {how}",
                  f"gamma      {self.gamma:.4g} ({shares})", f"eta        {self.eta:.4g}", f"level      {self.level}",
                  f"largest    {_text(self.max_absolute)} absolute, {_text(self.max_relative)} of S"
@@ -113,7 +116,8 @@ def bound(unit: UnitLike, a: ArrayLike | None = None, b: ArrayLike | None = None
         raise ValueError("c and d belong to a and b")
     if scheme is not None:
         if level or against != "exact" or alpha is not None or beta is not None or nonnegative or round or policy:
-            raise ValueError("the bound of a scheme takes unit, order, and a, b, c, d or k, max_a, max_b, max_c; leave the rest out")
+            raise ValueError("the bound of a scheme takes unit, order, and a, b, c, d or k, max_a, max_b, max_c; "
+                             "leave the rest out")
         if k is not None:
             return Bound(_core.scheme_bound_of_k(_spec(unit), scheme, k, max_a, max_b, max_c, given))
         a, b, c, d = (None if x is None else array_of(x, name) for x, name in ((a, "a"), (b, "b"), (c, "c"), (d, "d")))
