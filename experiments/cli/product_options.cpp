@@ -311,15 +311,12 @@ LoadedMatrix<std::int32_t> load_integer_matrix(const std::filesystem::path& path
 
 SchemeOperands::SchemeOperands(const std::string& a_file, const std::string& b_file, const std::string& c_file,
                                const std::string& d_file, const Transpositions& transpose) {
-    const auto taken = [&](const std::string& path, LoadedMatrix<double>& matrix) {
-        if (path.empty()) return;
-        if (npy::read(path).dtype == "<f8") format = formats::fp64;
+    for (const auto& [path, matrix] :
+         {std::pair<const std::string&, LoadedMatrix<double>&>{a_file, a}, {b_file, b}, {c_file, c}, {d_file, d}}) {
+        if (path.empty()) continue;
+        if (&matrix != &d && npy::read(path).dtype == "<f8") format = formats::fp64;
         matrix = load_fp64_matrix(path);
-    };
-    taken(a_file, a);
-    taken(b_file, b);
-    taken(c_file, c);
-    taken(d_file, d);
+    }
     problem = {view_of(a, transpose.a), view_of(b, transpose.b), {}, {}};
     const std::int64_t m = problem.a.rows, n = problem.b.cols;
     if (problem.a.cols != problem.b.rows) {

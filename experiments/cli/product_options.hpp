@@ -79,8 +79,8 @@ struct Transpositions {
     void declare(OptionParser& app);
 };
 
-/// The operands of a product made by a scheme (softfloat/matrix_units/schemes.hpp): fp64 if a file holds float64, else
-/// fp32. Without a file for D the problem has zeros there; without one for C it has no C.
+/// The operands of a product made by a scheme (softfloat/matrix_units/schemes.hpp): fp64 if a file of A, B or C holds
+/// float64, else fp32. Without a file for D the problem has zeros there; without one for C it has no C.
 struct SchemeOperands {
     SchemeOperands(const std::string& a_file, const std::string& b_file, const std::string& c_file,
                    const std::string& d_file, const Transpositions& transpose);

@@ -60,7 +60,8 @@ std::optional<ExactIntegers> exact_integers(const UnitModel& unit) {
     if (model == nullptr || is_varied(*model) || model->accumulator == formats::fp64) return std::nullopt;
     const int kept =
         is_fused(*model) ? std::min(model->fraction_bits, model->output_fraction_bits) : model->output_fraction_bits;
-    return ExactIntegers{std::min(model->a_format.precision(), model->b_format.precision()), kept + 1};
+    const auto bits = [](const FloatFormat& format) { return std::min(format.precision(), format.emax() + 1); };
+    return ExactIntegers{std::min(bits(model->a_format), bits(model->b_format)), kept + 1};
 }
 
 /// The root of half of the moduli's product, less one part in 2^40: row times column is at most its square.

@@ -1,6 +1,7 @@
 // fp32 and fp64 products from narrow units: no error beyond its bound, and bounds of a better scheme are left.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -245,6 +246,39 @@ TEST_CASE("whole numbers that the slices and the moduli hold are multiplied exac
             for (std::int64_t j = 0; j < p.n; ++j) CHECK(error_of(p.problem(), i, j) == 0);
         }
     }
+}
+
+TEST_CASE("every row that takes ozaki1 or ozaki2 adds whole numbers without error, the largest sums included") {
+    // Slices of ones make the largest sums; others have all bits and signs. Nine slices of two bits hold nine bits.
+    const Number ones = [](std::mt19937_64&) { return 511.0; };
+    const Number any = [](std::mt19937_64& r) { return static_cast<double>(static_cast<int>(r() % 1023) - 511); };
+    int rows = 0;
+    std::vector<UnitModel> known;
+    for (const UnitRow& row : unit_table()) {
+        if (std::ranges::find(known, row.model) != known.end()) continue;
+        known.push_back(row.model);
+        for (const std::string_view scheme : {"ozaki1:9", "ozaki2"}) {
+            for (const Number& number : {ones, any}) {
+                SchemePlan used;
+                try {
+                    used = plan_of(scheme_by_name(scheme), row, {}, 140, formats::fp64);
+                } catch (const std::invalid_argument&) {
+                    continue;  // refused
+                }
+                CAPTURE(row.key());
+                CAPTURE(scheme);
+                Product p = random_product(formats::fp64, number, 140, false, false, 11);
+                scheme_product(used, p.problem());
+                int wrong = 0;
+                for (std::int64_t i = 0; i < p.m; ++i) {
+                    for (std::int64_t j = 0; j < p.n; ++j) wrong += error_of(p.problem(), i, j) == 0 ? 0 : 1;
+                }
+                CHECK(wrong == 0);
+                ++rows;
+            }
+        }
+    }
+    CHECK(rows > 100);
 }
 
 TEST_CASE("infinities, NaNs, the largest numbers, zeros and empty sums") {
