@@ -139,7 +139,9 @@ void figure_of(const Operands& operands, const RunContext& context, Count& count
                                                  {.colour = colour, .dash = 2, .title = ""}});
         figure.series.push_back(std::move(errors));
         figure.series.push_back(std::move(bounds));
-        evidence_of_row(std::string(family.unit), result);
+        if (figure.evidence.find(family.unit) == std::string::npos) {
+            figure.evidence += (figure.evidence.empty() ? "" : " ") + evidence_of_row(std::string(family.unit), result);
+        }
     }
     std::vector<double> d;
     const double chain = largest_error_of_chain(operands.format, operands.problem(d));
