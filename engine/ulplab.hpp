@@ -82,6 +82,7 @@
 #include "softfloat/matrix_units/hardware_runs.hpp"
 #include "softfloat/matrix_units/policies.hpp"
 #include "softfloat/matrix_units/product.hpp"
+#include "softfloat/matrix_units/schemes.hpp"
 #include "softfloat/matrix_units/units.hpp"
 #include "softfloat/names.hpp"
 #include "softfloat/neighbours.hpp"

@@ -188,6 +188,66 @@ BoundAnswer bound_of_sizes(const BoundQuestion& q, const BoundedSizes& sizes) {
     return answer;
 }
 
+BoundAnswer bound_of_scheme(const SchemePlan& plan, const Fp64Problem& product, bool judges,
+                            std::vector<double>& bounds) {
+    const std::int64_t m = product.m(), n = product.n(), k = product.k();
+    BoundAnswer answer = bound_of_scheme(plan, BoundedSizes{k});
+    answer.overflow = "excluded";
+    bounds.assign(static_cast<std::size_t>(m * n), 0.0);
+    Fp64Problem into = product;
+    into.d = {bounds.data(), m, n};
+    scheme_bounds(plan, into);
+    answer.max_relative = 0;
+    for (std::int64_t e = 0; e < m * n; ++e) {
+        const double bound = bounds[static_cast<std::size_t>(e)];
+        const std::int64_t i = e / n, j = e % n;
+        if (judges) {
+            const double error = std::isfinite(product.d(i, j)) ? std::abs(error_of(product, i, j)) : infinity;
+            answer.violations = answer.violations.value_or(0) + (error <= bound ? 0 : 1);
+            if (error > 0 && std::isfinite(bound)) answer.largest_ratio = std::max(answer.largest_ratio, error / bound);
+        }
+        answer.unbounded += std::isinf(bound) ? 1 : 0;
+        if (std::isinf(bound)) continue;
+        if (bound > answer.max_absolute.value_or(-1)) {
+            answer.max_absolute = bound;
+            answer.at = {i, j};
+        }
+        const double magnitude = magnitude_of(product, i, j);
+        if (magnitude > 0) answer.max_relative = std::max(*answer.max_relative, bound / magnitude);
+    }
+    answer.atol = answer.max_absolute;
+    answer.rtol = 0;
+    if (answer.unbounded > 0) answer.overflow = fmt::format("possible in {} of {} elements", answer.unbounded, m * n);
+    return answer;
+}
+
+BoundAnswer bound_of_scheme(const SchemePlan& plan, const BoundedSizes& sizes) {
+    if (sizes.k < 0 || sizes.k > most_k) {
+        throw UsageError(fmt::format("k is {}; bounds are of k from 0 to {}", sizes.k, most_k));
+    }
+    BoundAnswer answer{.level = "apriori", .k = sizes.k, .apriori = scheme_bound(plan, sizes.k)};
+    answer.scheme = name_of(plan.scheme);
+    answer.products = plan.products;
+    answer.expected_bias.reset();
+    answer.max_relative = answer.apriori.gamma;
+    answer.overflow = "unknown without the largest magnitudes of A and B";
+    if (!sizes.max_a || !sizes.max_b) return answer;
+    const std::vector<double> a(static_cast<std::size_t>(sizes.k), *sizes.max_a);
+    const std::vector<double> b(static_cast<std::size_t>(sizes.k), *sizes.max_b);
+    const double c = sizes.max_c.value_or(0);
+    double bound = 0;
+    scheme_bounds(plan, {{a.data(), 1, sizes.k}, {b.data(), sizes.k, 1}, {&c, 1, 1}, {&bound, 1, 1}});
+    answer.overflow = std::isinf(bound) ? "possible" : "excluded";
+    if (std::isinf(bound)) return answer;
+    // Smaller operands count as ones of the least exponent.
+    const double least = plan.of_integers() ? 0 : 0x1p-126;
+    const double s = static_cast<double>(sizes.k) * std::max(*sizes.max_a, least) * std::max(*sizes.max_b, least) + c;
+    answer.max_absolute = (answer.apriori.gamma * s + answer.apriori.eta) * (1 + 0x1p-40);
+    answer.atol = answer.max_absolute;
+    answer.rtol = 0;
+    return answer;
+}
+
 namespace {
 
 Json or_null(const std::optional<double>& x) { return x ? Json(*x) : Json(nullptr); }
@@ -216,6 +276,7 @@ std::string json_of(const std::string& unit, const BoundAnswer& x) {
                  {"atol", or_null(x.atol)},
                  {"rtol", or_null(x.rtol)},
                  {"violations", x.violations ? Json(*x.violations) : Json(nullptr)}};
+    if (!x.scheme.empty()) json.update({{"scheme", x.scheme}, {"products", x.products}});
     return json.dump(2);
 }
 

@@ -10,6 +10,7 @@
 
 #include "engine/analysis/product_bound.hpp"
 #include "softfloat/matrix_units/bounds.hpp"
+#include "softfloat/matrix_units/schemes.hpp"
 #include "softfloat/matrix_units/units.hpp"
 
 namespace ulp {
@@ -32,6 +33,8 @@ struct BoundAnswer {
     std::int64_t unbounded = 0;  // elements
     std::optional<std::int64_t> violations{};
     double largest_ratio = 0;  // of D's errors to their bounds
+    std::string scheme{};      // where several products of the unit make one, and how many
+    std::int64_t products = 1;
 };
 
 /// What D is compared with: the exact product, fp64 sums in any order, or another unit.
@@ -61,6 +64,12 @@ struct BoundedSizes {
     bool nonnegative = false;
 };
 BoundAnswer bound_of_sizes(const BoundQuestion& q, const BoundedSizes& sizes);
+
+/// Of a scheme, at level apriori: S is that of schemes.hpp. `judges`: D is compared with the bounds. Throws UsageError
+/// as the others do.
+BoundAnswer bound_of_scheme(const SchemePlan& plan, const Fp64Problem& product, bool judges,
+                            std::vector<double>& bounds);
+BoundAnswer bound_of_scheme(const SchemePlan& plan, const BoundedSizes& sizes);
 
 /// {"model", "k", "groups", "gamma", "eta", "shares", "level", "max_absolute", ...}.
 std::string json_of(const std::string& unit, const BoundAnswer& answer);

@@ -43,6 +43,11 @@ void require_shapes(const BasicProductQuestion<Real>& q) {
     require(q.d, "D");
     if (q.c) require(*q.c, "C");
     if (q.d.size() == 0) throw DataError("D has no element: there is nothing to explain");
+    if (q.epilogue && q.epilogue->alpha == 0) {
+        throw DataError(
+            "alpha is 0, so D = beta * C whatever multiplies A and B: there is nothing to explain; give a D with "
+            "another alpha");
+    }
 }
 
 /// Whether the way gives all of D: computed by rows until it does not.
@@ -276,15 +281,23 @@ SeparatingOperands<Real> separate(const std::vector<ProductComputation>& ways, s
     constexpr Index side = 16;
     constexpr std::array data = {DataClass::wide, DataClass::ordinary, DataClass::cancelling, DataClass::subnormal};
     SeparatingOperands<Real> best;
+    std::optional<FloatFormat> narrowest;  // of the accumulators, if C is read
+    for (const ProductComputation& way : ways) {
+        const FloatFormat& format = way.model.accumulator;
+        const bool narrower = !narrowest || format.storage_bits() < narrowest->storage_bits();
+        if (std::ranges::any_of(ways, &ProductComputation::reads_c) && narrower) narrowest = format;
+    }
     for (std::uint64_t seed = 1; seed <= 100; ++seed) {
         const DataClass kind = data.at(seed % data.size());
         SeparatingOperands<Real> operands{random_matrix<Real>(ways.front().model.a_format, kind, side, k, 2 * seed),
                                           random_matrix<Real>(ways.front().model.b_format, kind, k, side, 2 * seed + 1),
+                                          {},
                                           {}};
-        const ProductOperands<Real> without_c{operands.a, operands.b};
+        if (narrowest) operands.c = random_matrix<Real>(*narrowest, kind, side, side, 1000 + seed);
+        const ProductOperands<Real> given{operands.a, operands.b, operands.c};
         std::map<std::vector<WordOf<Real>>, std::vector<std::size_t>> groups;
         for (std::size_t i = 0; i < ways.size(); ++i) {
-            groups[words_of(rounded_to<Real>(ways[i].output, product_of(ways[i], without_c)))].push_back(i);
+            groups[words_of(rounded_to<Real>(ways[i].output, product_of(ways[i], given)))].push_back(i);
         }
         for (auto& [words, group] : groups) operands.groups.push_back(std::move(group));
         std::ranges::sort(operands.groups);

@@ -100,7 +100,7 @@ using ProductExplanation = BasicProductExplanation<float>;
 /// orders of the partial sums, epilogues and output formats, in this order of preference, the simplest first; where
 /// none gives D, operands that are not these (product_faults.hpp). alpha and beta are free where C is given alone, and
 /// its products differ. Where D is large, a part of it chooses which ways are computed whole. Throws DataError for
-/// shapes that do not fit.
+/// shapes that do not fit, and for an alpha of 0, which says nothing of A and B.
 template <class Real>
 BasicProductExplanation<Real> explain_product(const BasicProductQuestion<Real>& question);
 
@@ -133,10 +133,12 @@ std::vector<double> bounds_of_elements(const BasicProductQuestion<Real>& questio
 template <class Real>
 std::vector<double> exact_elements(const BasicProductQuestion<Real>& question);
 
-/// Operands, m x k and k x n, for which as many of the ways as 100 tries find give different bits.
+/// Operands, m x k and k x n, for which as many of the ways as 100 tries find give different bits; C where one of them
+/// reads it.
 template <class Real>
 struct SeparatingOperands {
     MatrixOf<Real> a, b;
+    std::optional<MatrixOf<Real>> c{};
     std::vector<std::vector<std::size_t>> groups;  // of ways that these operands do not tell apart
 };
 template <class Real>

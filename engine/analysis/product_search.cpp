@@ -179,7 +179,8 @@ std::vector<Epilogue> epilogues_for(const BasicProductQuestion<Real>& question, 
         list.push_back({factors.beta != 0, factors});
     };
     if (question.c && !question.scaled) add({1, 1});
-    if (question.c && estimated != LinearEpilogue{1, 0}) add(estimated);
+    // With an alpha of 0 every way gives D, and none explains it.
+    if (question.c && estimated != LinearEpilogue{1, 0} && estimated.alpha != 0) add(estimated);
     return list;
 }
 

@@ -120,6 +120,48 @@ py::tuple bound_of(const std::string& unit, const py::array& a, const py::array&
     return bounded(unit, q, a, b, c, d, against, another, nonnegative, round);
 }
 
+/// The same of a scheme: of fp32 numbers, or of fp64 numbers where an array has them.
+py::tuple scheme_bound_of_arrays(const std::string& unit, const std::string& scheme, const py::array& a,
+                                 const py::array& b, const py::object& c, const py::object& d,
+                                 const py::object& order) {
+    const auto x = loaded<double>(a, formats::fp64, false, "a");
+    const auto y = loaded<double>(b, formats::fp64, false, "b");
+    const auto z = load_if<double>(c, formats::fp64, false, x.rows, y.cols, "c");
+    auto given = load_if<double>(d, formats::fp64, false, x.rows, y.cols, "d");
+    if (x.cols != y.rows) {
+        throw py::value_error(
+            fmt::format("a is {} x {} and b is {} x {}: the inner sizes differ", x.rows, x.cols, y.rows, y.cols));
+    }
+    bool wide = false;
+    for (const py::object& each : {py::object(a), py::object(b), c}) {
+        wide = wide || (!each.is_none() && each.cast<py::array>().dtype().is(py::dtype::of<double>()));
+    }
+    const SchemePlan plan = plan_of(scheme_by_name(scheme), *unit_named(unit), order_of(order), x.cols,
+                                    wide ? formats::fp64 : formats::fp32);
+    py::array_t<double> array({x.rows, y.cols});
+    std::vector<double> none(static_cast<std::size_t>(array.size())), bounds;
+    Fp64Problem problem{x.view(), y.view(), {}, {none.data(), x.rows, y.cols}};
+    if (z) problem.c = z->view();
+    if (given) std::copy_n(given->view().data, none.size(), none.begin());
+    BoundAnswer answer;
+    {
+        const py::gil_scoped_release unlocked;
+        answer = bound_of_scheme(plan, problem, given.has_value(), bounds);
+    }
+    std::copy(bounds.begin(), bounds.end(), array.mutable_data());
+    return py::make_tuple(json_of(unit, answer), array, answer.largest_ratio);
+}
+
+/// Of fp32 numbers for the schemes that make no others, else of fp64 numbers.
+std::string scheme_bound_of_k(const std::string& unit, const std::string& name, std::int64_t k,
+                              const std::optional<double>& max_a, const std::optional<double>& max_b,
+                              const std::optional<double>& max_c, const py::object& order) {
+    const Scheme scheme = scheme_by_name(name);
+    const FloatFormat format = scheme.kind < SchemeKind::ozaki1 ? formats::fp32 : formats::fp64;
+    const SchemePlan plan = plan_of(scheme, *unit_named(unit), order_of(order), k, format);
+    return json_of(unit, bound_of_scheme(plan, {k, max_a, max_b, max_c}));
+}
+
 std::string bound_of_k(const std::string& unit, std::int64_t k, const std::optional<double>& max_a,
                        const std::optional<double>& max_b, const std::optional<double>& max_c, const std::string& level,
                        const py::object& order, const py::object& alpha, const py::object& beta, bool nonnegative,
@@ -502,6 +544,8 @@ py::tuple mismatch(const std::string& a, const std::string& b, std::int64_t laye
 void add_analysis(py::module_& module) {
     module.def("bound_of_arrays", &bound_of);
     module.def("bound_of_k", &bound_of_k);
+    module.def("scheme_bound_of_arrays", &scheme_bound_of_arrays);
+    module.def("scheme_bound_of_k", &scheme_bound_of_k);
     module.def("explain_dot", &explain_one);
     module.def("explain_product", &explain_whole);
     module.def("reduce",

@@ -13,6 +13,7 @@
 #include "engine/python/unit_lookup.hpp"
 #include "softfloat/matrix_units/block_scaled.hpp"
 #include "softfloat/matrix_units/gemm_path.hpp"
+#include "softfloat/matrix_units/schemes.hpp"
 #include "softfloat/matrix_units/units.hpp"
 #include "softfloat/names.hpp"
 
@@ -275,10 +276,34 @@ std::optional<InputRounding> rounding_of(const py::object& rounding, bool satura
     return how;
 }
 
+bool holds_fp64(const py::object& array) {
+    return !array.is_none() && array.cast<py::array>().dtype().is(py::dtype::of<double>());
+}
+
+/// A scheme's product of fp32 numbers, or of fp64 numbers where an array has them.
+py::array multiply_by_scheme(const std::string& scheme, const UnitRow& row, const ProductOrder& order,
+                             const py::array& a, const py::array& b, const py::object& c) {
+    const Sizes sizes = sizes_of(a, b);
+    const bool wide = holds_fp64(a) || holds_fp64(b) || holds_fp64(c);
+    if (const auto* model = row.as<TensorCoreModel>()) require_pieces(order, sizes, model->instruction_k);
+    const SchemePlan plan = plan_of(scheme_by_name(scheme), row, order, sizes.k, wide ? formats::fp64 : formats::fp32);
+    const py::array d = multiply_others<double>(a, b, c, load_fp64_matrices,
+                                                [&](const Fp64Problem& part) { scheme_product(plan, part); });
+    return wide ? d : py::array(py::array_t<float>(d));
+}
+
 py::array matmul(const py::array& a, const py::array& b, const py::object& c, const std::string& unit,
                  const py::object& order, const py::object& alpha, const py::object& beta, const py::object& a_scales,
-                 const py::object& b_scales, const py::object& rounding, bool saturate, const py::object& policy) {
+                 const py::object& b_scales, const py::object& rounding, bool saturate, const py::object& policy,
+                 const std::optional<std::string>& scheme) {
     const std::shared_ptr<const UnitRow> row = unit_named(unit);
+    if (scheme) {
+        for (const py::object& other : {alpha, beta, a_scales, b_scales, rounding, policy}) {
+            if (other.is_none()) continue;
+            throw py::value_error("a scheme takes a, b and c as they are, with unit and order; leave the rest out");
+        }
+        return multiply_by_scheme(*scheme, *row, order_of(order), a, b, c);
+    }
     Request request{order_of(order), a_scales, b_scales, rounding_of(rounding, saturate)};
     const auto* const model = row->as<TensorCoreModel>();
     const bool in_fp64 = model != nullptr && model->accumulator == formats::fp64;
@@ -350,7 +375,9 @@ std::string backend_of_unit(const std::string& architecture, const std::string& 
 
 void add_products(py::module_& module) {
     module.def("architecture_of_gpu", &architecture_of_gpu);
-    module.def("matmul", &matmul);
+    module.def("matmul", &matmul, py::arg("a"), py::arg("b"), py::arg("c"), py::arg("unit"), py::arg("order"),
+               py::arg("alpha"), py::arg("beta"), py::arg("a_scales"), py::arg("b_scales"), py::arg("rounding"),
+               py::arg("saturate"), py::arg("policy"), py::arg("scheme") = py::none());
     module.def("unit_rows", [] {
         py::list rows;
         for (const UnitRow& row : unit_table()) rows.append(fields_of(row));

@@ -22,7 +22,7 @@ namespace ulp {
 namespace {
 
 struct Options {
-    std::string unit, policy, a, b, c, d, out, level, against = "exact";
+    std::string unit, policy, scheme, a, b, c, d, out, level, against = "exact";
     std::optional<std::int64_t> k;
     std::vector<double> largest;  // magnitudes in A, B and C
     bool nonnegative = false, json = false;
@@ -96,7 +96,8 @@ BoundAnswer from_arrays(const Options& options, const BoundQuestion& q) {
     return answer;
 }
 
-BoundAnswer from_sizes(const Options& options, const BoundQuestion& q) {
+/// k and the magnitudes, checked.
+BoundedSizes sizes_of(const Options& options) {
     const std::vector<double>& largest = options.largest;
     if (largest.size() == 1 || largest.size() > 3) {
         throw UsageError("--max takes the largest magnitudes in A and B, and in C where there is one: --max 8,0.5");
@@ -106,15 +107,45 @@ BoundAnswer from_sizes(const Options& options, const BoundQuestion& q) {
         throw UsageError(fmt::format("--max has {}; give a magnitude, 0 or more", value));
     }
     const auto at = [&](std::size_t i) { return i < largest.size() ? std::optional(largest[i]) : std::nullopt; };
-    return bound_of_sizes(q, {*options.k, at(0), at(1), at(2), options.nonnegative});
+    return {*options.k, at(0), at(1), at(2), options.nonnegative};
+}
+
+BoundAnswer of_scheme(const Options& options) {
+    if (!options.level.empty() || options.against != "exact" || options.nonnegative || options.rounding.given() ||
+        !options.policy.empty() || options.alpha || options.beta) {
+        throw UsageError("--scheme goes with --unit, -k, --max, --order, and the files; leave the rest out");
+    }
+    const UnitRow row = unit_named(options.unit);
+    const Scheme scheme = scheme_by_name(options.scheme);
+    const ProductOrder order = options.order.order();
+    if (options.k) {
+        // By name the schemes of floating-point sums make fp32 alone.
+        const bool narrow = scheme.kind < SchemeKind::ozaki1;
+        const SchemePlan plan = plan_of(scheme, row, order, *options.k, narrow ? formats::fp32 : formats::fp64);
+        return bound_of_scheme(plan, sizes_of(options));
+    }
+    SchemeOperands operands(options.a, options.b, options.c, options.d, options.transpose);
+    std::vector<double> bounds;
+    const SchemePlan plan = plan_of(scheme, row, order, operands.problem.k(), operands.format);
+    const BoundAnswer answer = bound_of_scheme(plan, operands.problem, !options.d.empty(), bounds);
+    if (!options.out.empty()) {
+        npy::write(options.out, npy::matrix("<f8", operands.problem.m(), operands.problem.n(), bounds));
+    }
+    return answer;
 }
 
 std::string number(const std::optional<double>& x) { return x ? fmt::format("{:.4g}", *x) : "unknown"; }
 
 void print_console(const Options& options, const BoundAnswer& x) {
     const AprioriBound& b = x.apriori;
-    fmt::print("{}, k = {}: {} groups in a chain\n", options.unit, x.k, b.groups);
-    fmt::print("|D - s| <= gamma * S + eta, S = |c| + sum of |a b|\n");
+    if (x.scheme.empty()) {
+        fmt::print("{}, k = {}: {} groups in a chain\n", options.unit, x.k, b.groups);
+    } else {
+        fmt::print("{} by {}, k = {}: {} products\n", options.unit, x.scheme, x.k, x.products);
+    }
+    const bool of_largest = x.scheme.starts_with("ozaki");
+    fmt::print("|D - s| <= gamma * S + eta, S = |c| + {}\n",
+               of_largest ? "k times the largest |a| of the row times the largest |b| of the column" : "sum of |a b|");
     const double unit = static_cast<double>(x.k) * 0x1p-24;
     fmt::print("gamma      {:.4g}{}\n", b.gamma, x.k > 0 ? fmt::format(" = {:.3g} k 2^-24", b.gamma / unit) : "");
     fmt::print("eta        {:.4g}\n", b.eta);
@@ -151,12 +182,17 @@ ExitCode bound(const Options& options) {
         throw UsageError("--c, --d and --out belong to the files --a and --b");
     }
     require_writable(options.out);
+    if (!options.scheme.empty()) {
+        const BoundAnswer answer = of_scheme(options);
+        options.json ? fmt::print("{}\n", json_of(options.unit, answer)) : print_console(options, answer);
+        return answer.violations.value_or(0) == 0 ? ExitCode::good : ExitCode::claim_failed;
+    }
     const BoundQuestion q = question_of(options, options.unit, arrays);
     const bool is_double = q.model.accumulator == formats::fp64;
     if (is_double && (options.rounding.given() || !options.policy.empty())) {
         throw UsageError(options.unit + " takes fp64 operands as they are, without --rounding and --policy");
     }
-    const BoundAnswer answer = !arrays     ? from_sizes(options, q)
+    const BoundAnswer answer = !arrays     ? bound_of_sizes(q, sizes_of(options))
                                : is_double ? from_arrays<double>(options, q)
                                            : from_arrays<float>(options, q);
     options.json ? fmt::print("{}\n", json_of(options.unit, answer)) : print_console(options, answer);
@@ -169,6 +205,7 @@ Action declare(OptionParser& app) {
                    fmt::format("row of `ulplab models`, such as sm_90:wgmma.fp16.fp32{}", or_unit_file))
         .required()
         .type_name("KEY|FILE");
+    declare_scheme(app, o->scheme);
     app.add_option("-k", o->k, "length of the sums, for a bound whatever the operands are");
     app.add_option("--max", o->largest, "with -k: largest magnitudes in A, B and, 0 otherwise, C, with commas")
         .delimiter(',')

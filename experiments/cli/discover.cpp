@@ -187,7 +187,9 @@ std::string integers_of(const std::vector<std::uint8_t>& codes) {
 void print_integer_check(const std::string& name, const IntegerCheck& check) {
     fmt::print("{} random dot products of bytes, each asked twice\n  {}: {}\n", check.blocks, name,
                check.differ == 0 ? "none differs" : fmt::format("{} differ", check.differ));
-    if (check.unstable > 0) fmt::print("  {} of them gave two different results\n", check.unstable);
+    if (check.unstable > 0) {
+        fmt::print("  {} of them gave two different results: the unit is not deterministic\n", check.unstable);
+    }
     if (!check.first) return;
     fmt::print("    the first: unit {}, model {}: a {} b {} c {}\n", check.first->unit, check.first->model,
                integers_of(check.first->a), integers_of(check.first->b), check.first->c);
@@ -226,6 +228,7 @@ ExitCode discover_integers(const DiscoverOptions& options, const IntegerUnit& un
         fmt::print("\n");
         print_integer_check("the unit found", check);
     }
+    if (check.unstable > 0) return ExitCode::bits_differ;
     if (!check.agrees()) {
         fmt::print("  so none of the integer units that a file describes computes what this unit computes\n");
         return ExitCode::bits_differ;

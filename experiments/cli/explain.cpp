@@ -329,7 +329,7 @@ ExitCode explain(const ExplainOptions& options) {
     }
     if (options.whole()) {
         if (!options.separate.empty()) {
-            for (const char* name : {"_a.npy", "_b.npy"}) require_writable(options.separate + name);
+            for (const char* name : {"_a.npy", "_b.npy", "_c.npy"}) require_writable(options.separate + name);
         }
         return explain_all_of_d(options, row) ? ExitCode::good : ExitCode::bits_differ;
     }
@@ -401,7 +401,8 @@ Action declare(OptionParser& app) {
     app.add_option("--beta", options->beta, "for all of D: factor of C; default: estimated");
     app.add_flag("--json", options->json, "prints JSON");
     app.add_option("--out", options->separate,
-                   "for all of D: writes PREFIX_a.npy and PREFIX_b.npy, operands that tell the best ways apart")
+                   "for all of D: writes PREFIX_a.npy, PREFIX_b.npy and, where C is read, PREFIX_c.npy, operands that "
+                   "tell the ways that agree apart")
         .type_name("PREFIX");
     declare_policy(app, options->policy);
     options->rounding.declare(app, "the operands");

@@ -33,8 +33,12 @@ BasicProductQuestion<Real> question_of(const ExplainOptions& options, const Unit
     const auto rounding = options.rounding.rounding();
     const FloatFormat container = std::is_same_v<Real, double> ? formats::fp64 : formats::fp32;
     BasicProductQuestion<Real> question{row.key(), model, owned(load(options.a_file, model.a_format, rounding)),
-                                        owned(load(options.b_file, model.b_format, rounding)),
-                                        owned(load(options.d_file, container, std::nullopt))};
+                                        owned(load(options.b_file, model.b_format, rounding)), MatrixOf<Real>()};
+    if constexpr (std::is_same_v<Real, double>) {
+        question.d = owned(load_fp64_matrix(options.d_file));
+    } else {
+        question.d = owned(load_result(options.d_file));
+    }
     if (scaled != nullptr) question.scaled = *scaled;
     if (scaled == nullptr) question.model = with_policy(row, model, options.policy);
     if (!options.c_file.empty()) question.c = owned(load(options.c_file, container, std::nullopt));
@@ -78,8 +82,14 @@ void write_separating_operands(const ExplainOptions& options, const BasicProduct
     const std::string b = options.separate + "_b.npy";
     save(a, question.model.a_format, operands.a);
     save(b, question.model.b_format, operands.b);
-    fmt::print(stderr, "ulplab: {} and {} tell {} of the {} ways apart (without C)\n", a, b, operands.groups.size(),
-               ways.size());
+    std::string files = a + " and " + b;
+    if (operands.c) {
+        const std::string c = options.separate + "_c.npy";
+        save(c, std::is_same_v<Real, double> ? formats::fp64 : formats::fp32, *operands.c);
+        files = fmt::format("{}, {} and {}", a, b, c);
+    }
+    fmt::print(stderr, "ulplab: {} tell {} of the {} ways apart: multiply them, and explain that D\n", files,
+               operands.groups.size(), ways.size());
 }
 
 /// The file of scales, if there is one: "s.npy". Its shape is checked against the blocks'.

@@ -138,7 +138,8 @@ ExitCode check_against(const DotUnit& unit, const std::string& model_or_file, co
     const MatchCheck check = check_match(unit, *model, request.blocks, request.seed);
     fmt::print("{} random dot products of all classes, each asked twice\n", check.blocks);
     print_check(unit, row.key(), check);
-    if (check.unstable > 0) fmt::print("  {} of them gave two different results\n", check.unstable);
+    if (check.unstable > 0)
+        fmt::print("  {} of them gave two different results: the unit is not deterministic\n", check.unstable);
     return check.agrees() ? ExitCode::good : ExitCode::bits_differ;
 }
 

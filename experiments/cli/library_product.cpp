@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "experiments/cli/product_options.hpp"
+#include "gpu/library/cublas_study.hpp"
 #include "gpu/untried/answers.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/matrix_units/product.hpp"
@@ -25,25 +26,28 @@ std::string model_of(std::string name) {
     return name;
 }
 
-/// The answers, if they are those of "cublas-13.1.0@H100".
-gpu::StoredAnswers answers_for(const LibraryProductOptions& options) {
+/// "cublas-13.1.0@H100"
+struct LibraryName {
+    std::string version, card;
+    /// "13.1" is each 13.1.x; a card may be named by its model's word alone.
+    [[nodiscard]] bool is(const std::string& its_version, const std::string& its_card) const {
+        return !version.empty() && (its_version + ".").starts_with(version + ".") &&
+               (card == model_of(its_card) || card == its_card);
+    }
+};
+LibraryName library_name(const std::string& unit) {
     constexpr std::string_view prefix = "cublas-";
-    const std::size_t at = options.unit.find('@');
-    if (!options.unit.starts_with(prefix) || at == std::string::npos || at + 1 == options.unit.size()) {
-        throw UsageError(
-            fmt::format("--unit is '{}'; give cublas-VERSION@CARD, such as cublas-13.1.0@H100", options.unit));
+    const std::size_t at = unit.find('@');
+    if (!unit.starts_with(prefix) || at == std::string::npos || at + 1 == unit.size()) {
+        throw UsageError(fmt::format("--unit is '{}'; give cublas-VERSION@CARD, such as cublas-13.1.0@H100", unit));
     }
-    if (options.answers.empty()) {
-        throw UsageError(
-            "--unit cublas-... needs --answers FILE: no card's answers are part of the program; `ulplab gpu answers` "
-            "stores them");
-    }
+    return {unit.substr(prefix.size(), at - prefix.size()), unit.substr(at + 1)};
+}
+
+/// The answers, if they are those of the library on the card.
+gpu::StoredAnswers answers_for(const LibraryProductOptions& options) {
     gpu::StoredAnswers stored = gpu::StoredAnswers::read(options.answers);
-    const std::string version = options.unit.substr(prefix.size(), at - prefix.size());
-    const std::string card = options.unit.substr(at + 1);
-    // "13.1" is each 13.1.x; the answers name the one.
-    const bool same_version = (stored.info.version + ".").starts_with(version + ".") && !version.empty();
-    if (!same_version || (card != model_of(stored.info.gpu) && card != stored.info.gpu)) {
+    if (!library_name(options.unit).is(stored.info.version, stored.info.gpu)) {
         throw DataError(
             fmt::format("{} holds the answers of cuBLAS {} on {} (cublas-{}@{}), not of {}: declined; ask that library "
                         "on that card",
@@ -51,6 +55,36 @@ gpu::StoredAnswers answers_for(const LibraryProductOptions& options) {
                         model_of(stored.info.gpu), options.unit));
     }
     return stored;
+}
+
+/// Without a file of answers: what the committed study of the library found.
+ExitCode multiply_as_studied(const LibraryProductOptions& options, const gpu::ProblemType& type) {
+    const LibraryName name = library_name(options.unit);
+    const auto a = load_matrix(options.a, gpu::format_of(type.b), std::nullopt);
+    const auto b = load_matrix(options.b, gpu::format_of(type.a), std::nullopt);
+    const MatrixView x = view_of(a, options.transpose_a), y = view_of(b, options.transpose_b);
+    if (x.cols != y.rows) throw DataError("the inner sizes of A and B differ (--transpose a, b or a,b?)");
+    const bool of_library = std::ranges::any_of(gpu::studied_cards, [&](std::string_view card) {
+        return name.is(std::string(gpu::studied_version), std::string(card));
+    });
+    const bool of_layout = options.transpose_b && !options.transpose_a && options.alpha == 1 && options.beta == 0;
+    const auto found = of_library && of_layout ? gpu::studied_product(type.name, x.rows, y.cols, x.cols) : std::nullopt;
+    if (!found) {
+        throw DataError(
+            fmt::format("declined: {} for {} x {} x {} of {} is not known; the program knows cuBLAS {} on {} with {}; "
+                        "of others give "
+                        "--answers FILE, which `ulplab gpu answers` stores on the card",
+                        options.unit, x.rows, y.cols, x.cols, type.name, gpu::studied_version,
+                        fmt::join(gpu::studied_cards, " and "), gpu::studied_shapes));
+    }
+    std::vector<float> d(static_cast<std::size_t>(x.rows * y.cols));
+    soft_product(found->model, found->order, {x, y, {}, {d.data(), x.rows, y.cols}});
+    save_matrix(options.out, gpu::format_of(type.d), x.rows, y.cols, d);
+    fmt::print(
+        "{}: {}, {}\nas the study of that library found it, of which every element looked at was equal "
+        "(tests/recordings)\n",
+        options.unit, found->key, name_of(found->order));
+    return ExitCode::good;
 }
 
 /// Codes of a matrix, line by line: its rows, or its columns.
@@ -72,6 +106,7 @@ std::vector<std::uint32_t> codes_of(const LoadedMatrix<float>& matrix, gpu::Elem
 
 ExitCode multiply_like_library(const LibraryProductOptions& options) {
     const gpu::ProblemType& type = gpu::problem_type(options.type);
+    if (options.answers.empty()) return multiply_as_studied(options, type);
     const gpu::StoredAnswers stored = answers_for(options);
     const auto a = load_matrix(options.a, gpu::format_of(type.b), std::nullopt);
     const auto b = load_matrix(options.b, gpu::format_of(type.a), std::nullopt);

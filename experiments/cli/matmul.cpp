@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "engine/analysis/bound_answer.hpp"
 #include "engine/files/npy.hpp"
 #include "experiments/cli/command.hpp"
 #include "experiments/cli/library_product.hpp"
@@ -16,6 +17,7 @@
 #include "softfloat/matrix_units/block_scaled.hpp"
 #include "softfloat/matrix_units/integer_model.hpp"
 #include "softfloat/matrix_units/product.hpp"
+#include "softfloat/matrix_units/schemes.hpp"
 #include "softfloat/matrix_units/units.hpp"
 #include "softfloat/names.hpp"
 
@@ -23,7 +25,7 @@ namespace ulp {
 namespace {
 
 struct MatmulOptions {
-    std::string unit, a, b, c, out, policy, a_scales, b_scales;
+    std::string unit, a, b, c, out, policy, scheme, a_scales, b_scales;
     std::string answers, type = "fp16";
     Transpositions transpose;
     std::optional<double> alpha, beta;
@@ -195,6 +197,50 @@ void multiply_block_scaled(const MatmulOptions& options, const UnitRow& row, con
     fmt::print("{}: {} x {} x {} products, scales of {} elements\n", row.key(), p.m(), p.n(), p.k(), model.scale_block);
 }
 
+/// Errors against exact sums, of up to 16 x 16 elements.
+void print_errors(const SchemePlan& plan, const UnitRow& row, const Fp64Problem& whole) {
+    const auto some = [](auto view, bool rows) {
+        const std::int64_t step = std::max<std::int64_t>(1, (rows ? view.rows : view.cols) / 16);
+        const std::int64_t left = ((rows ? view.rows : view.cols) + step - 1) / step;
+        (rows ? view.rows : view.cols) = left;
+        (rows ? view.row_stride : view.col_stride) *= step;
+        return view;
+    };
+    Fp64Problem p{some(whole.a, true), some(whole.b, false), {}, some(some(whole.d, true), false)};
+    if (whole.has_c()) p.c = some(some(whole.c, true), false);
+    if (p.k() >= std::int64_t{1} << 20 || p.m() * p.n() == 0) return;  // of exact sums
+    const std::string scheme = name_of(plan.scheme);
+    fmt::print("largest error, of |A| |B|, in {} elements\n  {:<28}{:.3g}\n", p.m() * p.n(), scheme, largest_error(p));
+    std::vector<double> bounds;
+    const BoundAnswer bound = bound_of_scheme(plan, p, false, bounds);
+    fmt::print("  {:<28}{:.3g}\n", "its bound", bound.max_relative.value_or(0));
+    if (const auto alone = largest_error_of(row, p))
+        fmt::print("  {:<28}{:.3g}\n", "the unit, operands rounded", *alone);
+    fmt::print("  {:<28}{:.3g}\n", "fma after fma in " + name_of(plan.output), largest_error_of_chain(plan.output, p));
+}
+
+void multiply_by_scheme(const MatmulOptions& options, const UnitRow& row) {
+    if (options.alpha || options.beta || !options.policy.empty() || options.rounding.given() || options.packed ||
+        !options.a_scales.empty() || !options.b_scales.empty()) {
+        throw UsageError(
+            "--scheme takes A, B and C as they are, with --order and --transpose; leave the rest out and scale D");
+    }
+    SchemeOperands operands(options.a, options.b, options.c, "", options.transpose);
+    const Fp64Problem& p = operands.problem;
+    const auto* model = row.as<TensorCoreModel>();
+    if (model != nullptr) options.order.require_pieces(p.k(), model->instruction_k);
+    const SchemePlan plan = plan_of(scheme_by_name(options.scheme), row, options.order.order(), p.k(), operands.format);
+    scheme_product(plan, p);
+    if (operands.format == formats::fp32) {
+        save_matrix(options.out, formats::fp32, p.m(), p.n(), {operands.d.values.begin(), operands.d.values.end()});
+    } else {
+        npy::write(options.out, npy::matrix("<f8", p.m(), p.n(), operands.d.values));
+    }
+    fmt::print("{} by {}: {} products of {} x {} x {}, {} in and out\n", row.key(), name_of(plan.scheme), plan.products,
+               p.m(), p.n(), p.k(), name_of(operands.format));
+    print_errors(plan, row, p);
+}
+
 ExitCode matmul(const MatmulOptions& options) {
     if (options.unit.empty()) {
         throw UsageError(
@@ -203,7 +249,7 @@ ExitCode matmul(const MatmulOptions& options) {
     require_writable(options.out);
     if (is_library_name(options.unit)) {
         if (!options.policy.empty() || options.rounding.given() || !options.a_scales.empty() ||
-            !options.b_scales.empty() || options.order.order() != ProductOrder{}) {
+            !options.b_scales.empty() || !options.scheme.empty() || options.order.order() != ProductOrder{}) {
             throw UsageError(options.unit +
                              " takes A, B, C, --alpha, --beta and --transpose alone: the library chooses the order of "
                              "k");
@@ -219,7 +265,9 @@ ExitCode matmul(const MatmulOptions& options) {
     if (scaled == nullptr && (!options.a_scales.empty() || !options.b_scales.empty())) {
         throw UsageError(options.unit + " has no scales; `ulplab models` names the block-scaled models");
     }
-    if (scaled != nullptr) {
+    if (!options.scheme.empty()) {
+        multiply_by_scheme(options, row);
+    } else if (scaled != nullptr) {
         multiply_block_scaled(options, row, *scaled);
     } else if (const auto* integers = row.as<IntegerModel>()) {
         multiply_integers(options, row, *integers);
@@ -253,6 +301,7 @@ Action declare_matmul(OptionParser& app) {
     options->transpose.declare(app);
     app.add_option("--a-scales", options->a_scales, "scales of A for block-scaled models, m x (k / block); default 1");
     app.add_option("--b-scales", options->b_scales, "scales of B for block-scaled models, (k / block) x n; default 1");
+    declare_scheme(app, options->scheme);
     app.add_flag("--packed", options->packed,
                  "bytes of A and B hold two 4-bit codes along k, the first in the low half, as PyTorch stores FP4");
     app.add_option("--alpha", options->alpha,

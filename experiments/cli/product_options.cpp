@@ -266,6 +266,12 @@ LoadedMatrix<float> load_matrix(const std::filesystem::path& path, const FloatFo
     return load_values(path, format, rounding, remedy_of_operands, pairs);
 }
 
+LoadedMatrix<float> load_result(const std::filesystem::path& path) {
+    return load_values(path, formats::fp32, std::nullopt,
+                       "a result is not rounded, and this unit gives none that fp32 does not hold; save it in the type "
+                       "in which it came, or name a unit of fp64");
+}
+
 std::string_view remedy_of_scales(const FloatFormat& format) {
     return format.fraction_bits == 0 ? "scales are not rounded; give powers of two"
                                      : "scales are not rounded; give values of the format";
@@ -306,6 +312,37 @@ LoadedMatrix<std::int32_t> load_integer_matrix(const std::filesystem::path& path
         }
         return static_cast<std::int32_t>(value);
     });
+}
+
+SchemeOperands::SchemeOperands(const std::string& a_file, const std::string& b_file, const std::string& c_file,
+                               const std::string& d_file, const Transpositions& transpose) {
+    for (const auto& [path, matrix] :
+         {std::pair<const std::string&, LoadedMatrix<double>&>{a_file, a}, {b_file, b}, {c_file, c}, {d_file, d}}) {
+        if (path.empty()) continue;
+        if (&matrix != &d && npy::read(path).dtype == "<f8") format = formats::fp64;
+        matrix = load_fp64_matrix(path);
+    }
+    problem = {view_of(a, transpose.a), view_of(b, transpose.b), {}, {}};
+    const std::int64_t m = problem.a.rows, n = problem.b.cols;
+    if (problem.a.cols != problem.b.rows) {
+        throw DataError(fmt::format("A is {} x {} and B is {} x {}: the inner sizes differ (--transpose a, b or a,b?)",
+                                    m, problem.a.cols, problem.b.rows, n));
+    }
+    for (const auto& [path, matrix] : {std::pair<const std::string&, LoadedMatrix<double>&>{c_file, c}, {d_file, d}}) {
+        if (path.empty() || (matrix.rows == m && matrix.cols == n)) continue;
+        throw DataError(fmt::format("{} is {} x {}, the product is {} x {}", path, matrix.rows, matrix.cols, m, n));
+    }
+    if (!c_file.empty()) problem.c = view_of(c);
+    if (d_file.empty()) d = {m, n, std::vector<double>(static_cast<std::size_t>(m * n)), 0};
+    problem.d = {d.values.data(), m, n};
+}
+
+void declare_scheme(OptionParser& app, std::string& scheme) {
+    app.add_option(
+           "--scheme", scheme,
+           "products of fp32 or fp64 numbers from several of the unit: bf16x3, bf16x6, bf16x9, 3xtf32, ozaki1 or "
+           "ozaki1:SLICES, ozaki2 or ozaki2:MODULI")
+        .type_name("NAME");
 }
 
 void save_matrix(const std::filesystem::path& path, const FloatFormat& format, std::int64_t rows, std::int64_t cols,

@@ -54,6 +54,10 @@ enum class Pairs : std::uint8_t { none, across, down };
 LoadedMatrix<float> load_matrix(const std::filesystem::path& path, const FloatFormat& format,
                                 const std::optional<OperandRounding>& rounding, Pairs pairs = Pairs::none);
 
+/// A product that a library made: fp32 numbers, as load_matrix, and never rounded, which the refusal of another value
+/// says.
+LoadedMatrix<float> load_result(const std::filesystem::path& path);
+
 /// A matrix of scales: as load_matrix, and never rounded, which the refusal of another value says. Throws DataError for
 /// a negative one, too.
 LoadedMatrix<float> load_scales(const std::filesystem::path& path, const FloatFormat& format);
@@ -68,6 +72,26 @@ LoadedMatrix<double> load_fp64_matrix(const std::filesystem::path& path);
 /// Integers in [least, greatest]: int8, uint8, int16 or int32 numbers.
 LoadedMatrix<std::int32_t> load_integer_matrix(const std::filesystem::path& path, std::int64_t least,
                                                std::int64_t greatest);
+
+/// --transpose a, b or a,b.
+struct Transpositions {
+    bool a = false, b = false;
+    void declare(OptionParser& app);
+};
+
+/// The operands of a product made by a scheme (softfloat/matrix_units/schemes.hpp): fp64 if a file of A, B or C holds
+/// float64, else fp32. Without a file for D the problem has zeros there; without one for C it has no C.
+struct SchemeOperands {
+    SchemeOperands(const std::string& a_file, const std::string& b_file, const std::string& c_file,
+                   const std::string& d_file, const Transpositions& transpose);
+    SchemeOperands(const SchemeOperands&) = delete;
+    FloatFormat format = formats::fp32;
+    LoadedMatrix<double> a, b, c, d;
+    Fp64Problem problem{};
+};
+
+/// --scheme.
+void declare_scheme(OptionParser& app, std::string& scheme);
 
 /// Writes values of a format: float16 for fp16, else float32. NaNs keep their bits.
 void save_matrix(const std::filesystem::path& path, const FloatFormat& format, std::int64_t rows, std::int64_t cols,
@@ -84,12 +108,6 @@ struct OrderOptions {
     [[nodiscard]] ProductOrder order() const;
     /// Throws UsageError where there are more pieces than instructions in k.
     void require_pieces(std::int64_t k, int instruction_k) const;
-};
-
-/// --transpose a, b or a,b.
-struct Transpositions {
-    bool a = false, b = false;
-    void declare(OptionParser& app);
 };
 
 /// What --saturate or --saturate=MODE says. Throws std::invalid_argument that lists the modes.

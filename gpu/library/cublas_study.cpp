@@ -200,6 +200,72 @@ std::vector<StudyCase> study_cases(bool quick) {
     return cases;
 }
 
+std::optional<StudiedProduct> studied_product(std::string_view product, std::int64_t m, std::int64_t n,
+                                              std::int64_t k) {
+    struct Split {
+        std::string_view product;
+        std::int64_t size, k;
+        ProductOrder order;
+        int instruction_k = 0;  // where it is not the row's
+    };
+    const auto pieces = [](std::int64_t length, std::int64_t tile = 0) {
+        return ProductOrder{.piece_k = length, .tile_k = tile};
+    };
+    const auto narrow = [](std::int64_t length) {
+        return ProductOrder{.piece_k = length, .sum_format = formats::fp16};
+    };
+    static const std::vector<Split> splits = {{"tf32", 16, 16, {.split_k = 4}, 4},
+                                              {"tf32", 16, 64, {.split_k = 2}},
+                                              {"tf32", 16, 128, {.split_k = 4}},
+                                              {"tf32", 16, 512, {.split_k = 16}},
+                                              {"tf32", 16, 784, pieces(36, 16)},
+                                              {"tf32", 16, 2048, pieces(96)},
+                                              {"tf32", 64, 16, {.split_k = 4}, 4},
+                                              {"tf32", 64, 64, {.split_k = 2}},
+                                              {"tf32", 64, 128, {.split_k = 4}},
+                                              {"tf32", 64, 512, {.split_k = 8}},
+                                              {"tf32", 64, 784, pieces(68, 16)},
+                                              {"tf32", 64, 2048, pieces(64)},
+                                              {"tf32", 128, 16, {.split_k = 4}, 4},
+                                              {"tf32", 128, 64, {.split_k = 2}},
+                                              {"tf32", 128, 512, {.split_k = 8}},
+                                              {"tf32", 128, 784, pieces(68, 16)},
+                                              {"tf32", 128, 2048, pieces(96)},
+                                              {"tf32", 256, 16, {.split_k = 4}, 4},
+                                              {"tf32", 256, 512, {.split_k = 8}},
+                                              {"tf32", 256, 784, pieces(100, 16)},
+                                              {"tf32", 256, 2048, {.promote_every = 128}},
+                                              {"fp16_fp16", 64, 16, {.split_k = 2, .slice_k = 8}},
+                                              {"fp16_fp16", 64, 128, {.split_k = 2}},
+                                              {"fp16_fp16", 64, 784, narrow(72)},
+                                              {"fp16_fp16", 64, 2048, narrow(128)},
+                                              {"fp16_fp16", 128, 2048, narrow(128)},
+                                              {"fp16_fp16", 256, 2048, narrow(256)}};
+    const auto is_one_of = [](std::int64_t x, std::initializer_list<std::int64_t> list) {
+        return std::find(list.begin(), list.end(), x) != list.end();
+    };
+    if (m != n || !is_one_of(m, {16, 64, 128, 256, 512}) || !is_one_of(k, {16, 64, 128, 512, 784, 2048})) {
+        return std::nullopt;
+    }
+    StudiedProduct found;
+    for (const auto& [name, key] : {std::pair{"tf32", "sm_90:mma.tf32.fp32"},
+                                    {"bf16", "sm_90:mma.bf16.fp32"},
+                                    {"fp16", "sm_90:mma.fp16.fp32"},
+                                    {"fp16_fp16", "sm_90:mma.fp16.fp16"},
+                                    {"e4m3", "sm_90:wgmma.e4m3.fp32"},
+                                    {"e5m2", "sm_90:wgmma.e4m3_e5m2.fp32"}}) {
+        if (product == name) found.key = key;
+    }
+    if (found.key.empty()) return std::nullopt;
+    found.model = unit_model<TensorCoreModel>(found.key);
+    for (const Split& split : splits) {
+        if (split.product != product || split.size != m || split.k != k) continue;
+        found.order = split.order;
+        if (split.instruction_k > 0) found.model.instruction_k = found.model.group_size = split.instruction_k;
+    }
+    return found;
+}
+
 std::vector<StudyCase> simt_cases() {
     std::vector<StudyCase> cases;
     for (const char* product : {"fp32", "fp16", "bf16"}) {

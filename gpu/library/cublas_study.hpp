@@ -4,7 +4,9 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gpu/library/cublas.hpp"
@@ -41,6 +43,21 @@ using LibraryCall =
 
 /// One case, on any implementation of the product: the library, or a model of one in the tests.
 StudyResult study(const LibraryCall& call, const StudyCase& study_case, int architecture);
+
+/// What computes a product, by the study of cuBLAS 13.1.0 on an H100 and an H200, which agree (tests/recordings).
+struct StudiedProduct {
+    std::string key;  // of the row; its instruction_k may be half
+    TensorCoreModel model;
+    ProductOrder order;
+};
+inline constexpr std::string_view studied_version = "13.1.0";
+inline constexpr std::string_view studied_cards[] = {"H100", "H200"};
+/// In words, for a message.
+inline constexpr std::string_view studied_shapes =
+    "m = n of 16, 64, 128, 256 or 512, k of 16, 64, 128, 512, 784 or 2048, A by rows and B by columns (--transpose b), "
+    "alpha = 1, beta = 0, of tf32, bf16, fp16, fp16_fp16, e4m3 and e5m2";
+/// As cublasGemmEx chooses, and FP8 as cublasLt's first algorithm with fast accumulation. Nothing for other shapes.
+std::optional<StudiedProduct> studied_product(std::string_view product, std::int64_t m, std::int64_t n, std::int64_t k);
 
 /// Products without Tensor Cores, whose orders nobody has found here: a matrix times a vector (n = 1) in fp32, fp16 and
 /// bf16, and fp32 in a few square shapes.

@@ -2,10 +2,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "engine/files/npy.hpp"
@@ -419,6 +421,64 @@ TEST_CASE("bound says how far a product can be off, and finds one that is anothe
     check_ends({"bound", "--unit", "sm_90:mma.fp16.fp32", "-k", "16", "--max", "-1,1"}, 2, "a magnitude, 0 or more");
 }
 
+TEST_CASE("schemes make fp32 and fp64 products within their bounds, and say what they need") {
+    const test::TemporaryFolder folder;
+    const auto at = [&](const char* name) { return (folder / name).string(); };
+    std::vector<double> a(4 * 96), b(96 * 3);
+    for (std::size_t i = 0; i < a.size(); ++i) a[i] = std::sin(static_cast<double>(i));
+    for (std::size_t i = 0; i < b.size(); ++i) b[i] = std::cos(static_cast<double>(i) * 1.7);
+    const std::vector<float> a32(a.begin(), a.end()), b32(b.begin(), b.end());
+    npy::write(at("a.npy"), npy::matrix("<f8", 4, 96, a));
+    npy::write(at("b.npy"), npy::matrix("<f8", 96, 3, b));
+    npy::write(at("a32.npy"), npy::matrix("<f4", 4, 96, a32));
+    npy::write(at("b32.npy"), npy::matrix("<f4", 96, 3, b32));
+    const std::string bf16 = "sm_90:wgmma.bf16.fp32", int8 = "sm_90:wgmma.s8.s32";
+    struct Case {
+        std::string unit, scheme;
+        bool wide;
+        std::string said;
+    };
+    for (const Case& each : {Case{bf16, "bf16x9", false, "by bf16x9: 9 products of 4 x 3 x 96, fp32 in and out"},
+                             {bf16, "bf16x9", false, "the unit, operands rounded"},
+                             {int8, "ozaki1", true, "by ozaki1:9: 45 products of 4 x 3 x 96, fp64 in and out"},
+                             {int8, "ozaki2", false, "by ozaki2:8: 8 products"},
+                             {bf16, "ozaki2", true, "fma after fma in fp64"}}) {
+        const std::string x = at(each.wide ? "a.npy" : "a32.npy"), y = at(each.wide ? "b.npy" : "b32.npy");
+        check_ends({"matmul", "--unit", each.unit, "--scheme", each.scheme, x, y, "--out", at("d.npy")}, 0, each.said);
+        CHECK(npy::read(at("d.npy")).dtype == (each.wide ? "<f8" : "<f4"));
+        const std::vector<std::string> bound = {"bound", "--unit", each.unit, "--scheme", each.scheme, "--a",
+                                                x,       "--b",    y,         "--d",      at("d.npy")};
+        check_ends(bound, 0, "0 elements outside their bounds");
+        auto numbers = npy::read_numbers(at("d.npy")).values;
+        numbers[5] *= 1.01;
+        npy::write(at("d.npy"), npy::matrix("<f8", 4, 3, numbers));
+        check_ends(bound, 1, "1 elements outside their bounds");
+    }
+    const auto json =
+        nlohmann::json::parse(ulplab({"bound", "--unit", int8, "--scheme", "ozaki1:8", "-k", "4096", "--json"}).output);
+    CHECK(json.at("scheme") == "ozaki1:8");
+    CHECK(json.at("products") == 36);
+    CHECK(json.at("gamma").get<double>() > 4 * 9 * 0x1p-56);
+    CHECK(json.at("gamma").get<double>() < 4 * 9 * 0x1p-56 + 11 * 0x1p-53);
+    check_ends({"bound", "--unit", bf16, "--scheme", "bf16x9", "-k", "64", "--max", "2,3"}, 0, "tolerance  atol");
+    check_ends({"bound", "--unit", bf16, "--scheme", "bf16x9", "-k", "64", "--level", "running"}, 2,
+               "leave the rest out");
+    const auto refused = [&](const std::string& unit, const std::string& scheme, const std::vector<std::string>& more,
+                             const std::string& text) {
+        std::vector<std::string> arguments = {"matmul",    "--unit",    unit,    "--scheme",    scheme,
+                                              at("a.npy"), at("b.npy"), "--out", at("none.npy")};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        check_ends(arguments, 2, text);
+    };
+    refused(int8, "bf16x9", {}, "take a row such as sm_90:wgmma.bf16.fp32, or ozaki1 on this one");
+    refused(bf16, "bf16x9", {}, "take ozaki1 or ozaki2 for float64");
+    refused("sm_80:mma.u8.s32", "ozaki1", {}, "sm_90:mma.s8.s32");
+    refused(int8, "ozaki3", {}, "there is no scheme 'ozaki3'; choose bf16x3");
+    refused(int8, "ozaki1", {"--alpha", "2"}, "leave the rest out");
+    refused("cublas-13.1@H100", "ozaki1", {}, "takes A, B, C");
+    CHECK_FALSE(fs::exists(folder / "none.npy"));
+}
+
 TEST_CASE("fp64 arrays are bounded and explained, and multiplied in every order") {
     const test::TemporaryFolder folder;
     const auto at = [&](const char* name) { return (folder / name).string(); };
@@ -542,6 +602,25 @@ TEST_CASE("two results of one product are explained by their orders, or by their
     };
     explain("d1.npy", 0, "\nexplained (");
     explain("d3.npy", 4, "\noutside the bound\n");
+    // What no such product can be.
+    wrong[5] = 1.1;
+    npy::write(at("d4.npy"), npy::matrix("<f8", 8, 8, wrong));
+    explain("d4.npy", 3, "a result is not rounded, and this unit gives none that fp32 does not hold");
+    npy::write(at("d5.npy"), npy::matrix("<i4", 8, 8, std::vector<std::int32_t>(64)));
+    explain("d5.npy", 3, "type '<i4' holds no fp32; save float16, float32 or the codes as uint32");
+    check_ends({"explain", "--unit", h100, "--a", at("a.npy"), "--b", at("b.npy"), "--d", at("d1.npy"), "--alpha", "0"},
+               3, "alpha is 0, so D = beta * C whatever multiplies A and B");
+    // Operands for the ways that agree.
+    npy::write(at("ones.npy"), npy::matrix("<f4", 64, 64, std::vector<float>(4096, 1)));
+    npy::write(at("sum.npy"), npy::matrix("<f4", 64, 64, std::vector<float>(4096, 65)));
+    const std::string ones = at("ones.npy");
+    check_ends(
+        {"explain", "--unit", h100, "--a", ones, "--b", ones, "--c", ones, "--d", at("sum.npy"), "--out", at("apart")},
+        0, "ways apart: multiply them, and explain that D");
+    for (const auto& [name, rows, cols] : {std::tuple{"a", 16, 64}, {"b", 64, 16}, {"c", 16, 16}}) {
+        const std::string file = at(("apart_" + std::string(name) + ".npy").c_str());
+        CHECK(npy::read(file).shape == std::vector<std::int64_t>{rows, cols});
+    }
 }
 
 TEST_CASE("a file that describes a unit stands for a row") {
@@ -630,6 +709,8 @@ TEST_CASE("discover and verify ask black boxes") {
                "operands              s8 x s8");
     check_ends({"discover", "--unit", box + "s8_clamps_each", "-k", "8", "--format", "s8,s32", "--blocks", "3000"}, 4,
                "none of the integer units that a file describes");
+    check_ends({"discover", "--unit", box + "s8_unstable", "-k", "8", "--format", "s8,s32", "--blocks", "3000"}, 4,
+               "not deterministic");
     check_ends({"discover", "--table", "--unit", box + "s8", "-k", "8", "--format", "s8,s32"}, 0,
                "I5   -2147483648  it wraps");
     check_ends({"discover", "--table", "--unit", box + "s8_clamps_each", "-k", "8", "--format", "s8,s32"}, 0,

@@ -269,6 +269,71 @@ TEST_CASE("ways that tie on given operands are told apart by others, except thos
     CHECK(operands.groups == std::vector<std::vector<std::size_t>>{{0, 2}, {1}});
 }
 
+TEST_CASE("ways that agree without C, or read it in different places, are told apart by operands with a C") {
+    const TensorCoreModel& model = unit_model<TensorCoreModel>(hopper);
+    const auto way = [&](const ProductOrder& order, bool reads_c) {
+        return ProductComputation{hopper, {}, model, LaneOrder::ascending, order, reads_c, formats::fp32};
+    };
+    const SeparatingOperands<float> operands =
+        separate<float>({way({}, true), way({.epilogue = LinearEpilogue{1, 1}}, true), way({}, false)}, 64);
+    REQUIRE(operands.c);
+    CHECK(operands.groups.size() == 3);
+    CHECK(!separate<float>({way({}, false), way({.split_k = 2}, false)}, 64).c);
+}
+
+TEST_CASE("twelve more ways of making a product are found") {
+    using formats::bf16, formats::fp16, formats::fp32;
+    struct Made {
+        std::string unit;
+        ProductOrder order;
+        FloatFormat output;
+        std::string text;  // of the order
+        bool with_c = false;
+        std::string epilogue = "none";
+        LaneOrder walk = LaneOrder::ascending;
+    };
+    const LinearEpilogue both{2, 0.5};
+    const std::string in_fp16 = "sm_90:mma.fp16.fp16";
+    const std::vector<Made> ways = {
+        {hopper, {.split_k = 6, .reduction = SumOrder::pairwise}, fp32, "split-k 6, added in pairs"},
+        {hopper, {.split_k = 12}, bf16, "split-k 12"},
+        {ampere, {.split_k = 24, .reduction = SumOrder::descending}, fp32, "split-k 24, added from the last on"},
+        {hopper, {.split_k = 4, .slice_k = 32}, fp32, "sliced k: 4 x 32"},
+        {hopper, {.piece_k = 56, .tile_k = 16}, fp32, "split-k of 56 each, the rest of tiles of 16 first"},
+        {ampere, {.promote_every = 64}, fp32, "ascending k, promoted every 64"},
+        {hopper, {.promote_every = 128}, fp16, "ascending k, promoted every 128"},
+        {hopper,
+         {.split_k = 8, .sum_format = fp16, .total_format = fp32},
+         fp32,
+         "split-k 8, partial sums in fp16, their total in fp32"},
+        {in_fp16, {.split_k = 4, .sum_format = fp16}, fp16, "split-k 4, partial sums in fp16"},
+        {hopper, {.split_k = 4, .epilogue = both}, fp32, "split-k 4", true, "alpha = 2, beta = 0.5"},
+        {ampere, {.split_k = 2}, fp32, "split-k 2", true, "C is the first addend"},
+        {hopper, {.promote_every = 32}, fp32, "even k first; promoted every 32", false, "none", LaneOrder::even_first}};
+    for (const Made& made : ways) {
+        CAPTURE(made.unit);
+        CAPTURE(made.text);
+        const bool evens = made.walk == LaneOrder::even_first;
+        const auto [left, right] = reordered([&](Index q) {
+            return !evens ? q : q < k / 2 ? 2 * q : 2 * (q - k / 2) + 1;
+        });
+        const Matrix d = product(made.unit, made.order, left, right, made.with_c ? &c : nullptr);
+        ProductQuestion question = question_of(stored_in(made.output, d), made.with_c);
+        question.unit = made.unit;
+        question.model = unit_model<TensorCoreModel>(made.unit);
+        const ProductExplanation explanation = explain_product(question);
+        CHECK(explanation.verdict == ProductVerdict::explained);
+        CHECK(found(explanation, made.unit, made.text, made.epilogue, made.output));
+    }
+}
+
+TEST_CASE("an alpha of 0 explains nothing: given it is refused, found it is no way") {
+    ProductQuestion question = question_of(Matrix(2 * c), true);
+    CHECK(explain_product(question).verdict != ProductVerdict::explained);
+    question.epilogue = LinearEpilogue{0, 2};
+    CHECK_THROWS_WITH_AS(explain_product(question), doctest::Contains("alpha is 0, so D = beta * C"), DataError);
+}
+
 TEST_CASE("products of no k are zeros, which every way gives") {
     const std::string unit = "sm_90:mma.fp16.fp32";
     for (const float x : {0.0F, 1.0F}) {

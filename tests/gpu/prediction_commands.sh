@@ -185,6 +185,16 @@ for like in 13.1@NVIDIA 13.1@80GB 13.1@HBM3 13.1@H10 13@H1000 1@H100 13.@H100 13
     ends 3 '(cublas-13.1.0@H100), not of' "$ulplab" matmul --unit "cublas-$like" --answers h100.txt ones.npy ones.npy --out d.npy
 done
 ends 3 'declined: no answers are stored' "$ulplab" matmul --unit $stand_in --answers one.txt --transpose a ones.npy ones.npy --out d.npy
-ends 2 'needs --answers' "$ulplab" matmul --unit $stand_in ones.npy ones.npy --out d.npy
+ends 3 'the program knows cuBLAS 13.1.0 on H100 and H200 with m = n of 16' "$ulplab" matmul --unit $stand_in ones.npy ones.npy --out d.npy
+# Without answers: the shapes of the committed study. Ones are their own transpose.
+ends 0 'sm_90:mma.fp16.fp32, ascending k' "$ulplab" matmul --unit cublas-13.1@H100 --transpose b ones.npy ones.npy --out d.npy
+result 41800000
+ends 0 'sm_90:mma.tf32.fp32, split-k 4' "$ulplab" matmul --unit cublas-13.1.0@H200 --type tf32 --transpose b ones.npy ones.npy --out d.npy
+for other in "cublas-13.1@H100" "cublas-13.2@H100 --transpose b" "cublas-13.1@A100 --transpose b" "cublas-13.1@H100 --transpose b --alpha 2" \
+    "cublas-13.1@H100 --transpose b --type fp16_d16"; do
+    # shellcheck disable=SC2086
+    ends 3 'declined' "$ulplab" matmul --unit $other ones.npy ones.npy --out d.npy
+done
+ends 3 'for 16 x 16 x 16 of fp32 is not known' "$ulplab" matmul --unit cublas-13.1@H100 --transpose b --type fp32 ones.npy ones.npy --out d.npy
 ends 2 'give cublas-VERSION@CARD' "$ulplab" matmul --unit cublas-nothing --answers one.txt ones.npy ones.npy --out d.npy
 ends 2 'say what multiplies' "$ulplab" matmul ones.npy ones.npy --out d.npy

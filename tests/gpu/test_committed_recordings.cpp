@@ -4,12 +4,14 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <regex>
 #include <sstream>
 #include <string>
 
 #include "gpu/devices/recording.hpp"
 #include "gpu/devices/reference.hpp"
 #include "gpu/kernels/exact_dot.hpp"
+#include "gpu/library/cublas_study.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/units.hpp"
 
@@ -65,4 +67,38 @@ TEST_CASE("committed answers of fp64 units to NaNs and infinities: the model giv
         }
     }
     if (answers == 0) std::cout << "skipped: no answers of fp64 units in tests/recordings\n";
+}
+
+TEST_CASE("what the program knows of cuBLAS without a file of answers is what both studies recorded") {
+    int shapes = 0;
+    for (const char* card : {"h100_80gb_hbm3", "h200"}) {
+        std::ifstream file(folder / card / "cublas_study.csv");
+        for (std::string line; std::getline(file, line);) {
+            // product, library, m, n, k, whether it is predicted, elements equal and in all, unit and order
+            static const std::regex row(R"x((\w+),(\w+),(\d+),(\d+),(\d+),(\w+),(\d+),(\d+),"([^"]*)".*)x");
+                std::smatch of;
+            if (line.starts_with("# cublas ")) CHECK(line.substr(9) == studied_version);
+            if (!std::regex_match(line, of, row)) continue;
+            const bool is_fp8 = of.str(1).starts_with("e");
+            if ((of.str(2) == "cublasLt") != is_fp8) continue;
+            CAPTURE(line);
+            ++shapes;
+            CHECK(of.str(6) == "yes");
+            CHECK(of.str(7) == of.str(8));
+            const auto found =
+                studied_product(of.str(1), std::stoll(of.str(3)), std::stoll(of.str(4)), std::stoll(of.str(5)));
+            REQUIRE(found);
+            std::string text = found->key;
+            if (found->model != ulp::unit_model<ulp::TensorCoreModel>(found->key))
+                text += ".k" + std::to_string(found->model.instruction_k);
+            text += ", " + ulp::name_of(found->order);
+            CHECK(text == std::regex_replace(of.str(9), std::regex("added in the accumulator's format"),
+                                             "partial sums in fp16"));
+        }
+    }
+    if (shapes == 0) std::cout << "skipped: no study of cuBLAS in tests/recordings\n";
+    if (shapes > 0) CHECK(shapes == 360);
+    CHECK(!studied_product("fp16", 16, 64, 16));
+    CHECK(!studied_product("fp16", 16, 16, 32));
+    CHECK(!studied_product("fp32", 16, 16, 16));
 }

@@ -60,6 +60,8 @@ class Bound(_Printed):
     atol: float | None
     rtol: float | None
     violations: int | None
+    scheme: str  # with scheme=, and how many products of the unit it makes
+    products: int
 
     def __init__(self, text: str, bounds: NDArray[numpy.float64] | None = None, largest_ratio: float | None = None) -> None:
         self.__dict__.update(json.loads(text))
@@ -68,7 +70,9 @@ class Bound(_Printed):
 
     def __repr__(self):
         shares = ", ".join(f"{name} {share / self.gamma:.0%}" for name, share in self.shares.items() if share > 0)
-        lines = [f"{self.model}, k = {self.k}: {self.groups} groups in a chain",
+        by_scheme = "scheme" in self.__dict__
+        how = f"{self.scheme}, {self.products} products" if by_scheme else f"{self.groups} groups in a chain"
+        lines = [f"{self.model}, k = {self.k}: {how}",
                  f"gamma      {self.gamma:.4g} ({shares})", f"eta        {self.eta:.4g}", f"level      {self.level}",
                  f"largest    {_text(self.max_absolute)} absolute, {_text(self.max_relative)} of S"
                  + (f", at {tuple(self.at)}" if self.at else ""),
@@ -88,7 +92,7 @@ def bound(unit: UnitLike, a: ArrayLike | None = None, b: ArrayLike | None = None
           k: int | None = None, max_a: float | None = None, max_b: float | None = None, max_c: float | None = None,
           d: ArrayLike | None = None, level: str | None = None, against: UnitLike = "exact", order: OrderLike = None,
           alpha: float | None = None, beta: float | None = None, nonnegative: bool = False, round: bool = False,
-          policy: str | None = None) -> Bound:
+          policy: str | None = None, scheme: str | None = None) -> Bound:
     """How far a unit's product can lie from the exact one: for any operands of a length k, or for these operands.
 
     unit     a floating-point unit, as in matmul; of fp64 units a, b, c and d are float64
@@ -97,6 +101,8 @@ def bound(unit: UnitLike, a: ArrayLike | None = None, b: ArrayLike | None = None
              default where the unit has it), "magnitudes" at the operands' magnitudes, "apriori" at S alone
     d        a result to be judged: Bound.violations counts its elements outside their bounds
     against  what the tolerance compares D with: "exact", "fp64" (sums in any order) or another unit
+    scheme   of a product by a scheme, as in matmul: with a, b, c and d, or k (of ozaki1 and ozaki2 in fp64) and max_a ...,
+             and order alone. Bound has its products, too
 
     ValueError: integer and block-scaled units (exact, or not covered), shapes, numbers off the grid without round.
 
@@ -106,9 +112,17 @@ def bound(unit: UnitLike, a: ArrayLike | None = None, b: ArrayLike | None = None
     given, alpha, beta = _order(order), real(alpha, "alpha"), real(beta, "beta")
     if (a is None) != (b is None) or (a is None) == (k is None):
         raise ValueError("give either k or both a and b")
+    if k is not None and (c is not None or d is not None):
+        raise ValueError("c and d belong to a and b")
+    if scheme is not None:
+        if level or against != "exact" or alpha is not None or beta is not None or nonnegative or round or policy:
+            raise ValueError("the bound of a scheme takes unit, order, and a, b, c, d or k, max_a, max_b, max_c; "
+                             "leave the rest out")
+        if k is not None:
+            return Bound(_core.scheme_bound_of_k(_spec(unit), scheme, k, max_a, max_b, max_c, given))
+        a, b, c, d = (None if x is None else array_of(x, name) for x, name in ((a, "a"), (b, "b"), (c, "c"), (d, "d")))
+        return Bound(*_core.scheme_bound_of_arrays(_spec(unit), scheme, a, b, c, d, given))
     if k is not None:
-        if c is not None or d is not None:
-            raise ValueError("c and d belong to a and b")
         return Bound(_core.bound_of_k(_spec(unit), k, max_a, max_b, max_c, level or "", given, alpha, beta, nonnegative,
                                       policy))
     arrays = [None if x is None else array_of(x, name) for x, name in ((a, "a"), (b, "b"), (c, "c"), (d, "d"))]

@@ -218,7 +218,8 @@ def _in_own_extents(message, arrays, batch):
 def matmul(a: ArrayLike, b: ArrayLike, c: ArrayLike | None = None, *, unit: UnitLike, order: OrderLike = None,
            alpha: float | None = None, beta: float | None = None,
            scales: tuple[ArrayLike | None, ArrayLike | None] | None = None, round: bool | str = False,
-           saturate: bool = False, policy: str | None = None, packed: bool = False) -> Array:
+           saturate: bool = False, policy: str | None = None, packed: bool = False,
+           scheme: str | None = None) -> Array:
     """A * B + C as a matrix unit computes it, bit for bit.
 
     a, b      m x k and k x n, in any order and with any strides; leading extents are batches and broadcast as
@@ -235,6 +236,9 @@ def matmul(a: ArrayLike, b: ArrayLike, c: ArrayLike | None = None, *, unit: Unit
     saturate  with round: too large operands become the largest finite number
     policy    a policy set used instead of the table's: "A" to "E" or "H"
     packed    a and b are uint8, two codes of FP4 in each byte along k, the first in the low half
+    scheme    several of the unit's products make one of fp32 numbers: "bf16x3", "bf16x6", "bf16x9", "3xtf32", or of fp32
+              or fp64 numbers: "ozaki1", "ozaki2", with the slices or the moduli "ozaki1:5". a, b and c are float32, or
+              any of them float64, and so is the result; c is added last. It goes with unit and order alone
 
     Returns an array of the accumulator's type (float32, float16, float64 or int32), a tensor if a or b is one. The
     bits are those of `ulplab matmul` and do not depend on the number of threads. Ctrl-C ends it within a second.
@@ -260,7 +264,7 @@ def matmul(a: ArrayLike, b: ArrayLike, c: ArrayLike | None = None, *, unit: Unit
     if order is not None:
         order = _order(order)
     if x.ndim == 2 and y.ndim == 2:
-        d = _core.matmul(x, y, z, unit, order, alpha, beta, a_scales, b_scales, how, saturate, policy)
+        d = _core.matmul(x, y, z, unit, order, alpha, beta, a_scales, b_scales, how, saturate, policy, scheme)
         return d if x is a and y is b else like(d, a, b)
     if x.ndim == 0 or y.ndim == 0:
         raise ValueError("a or b is a single number; matmul takes vectors, matrices and batches of them")
@@ -271,7 +275,7 @@ def matmul(a: ArrayLike, b: ArrayLike, c: ArrayLike | None = None, *, unit: Unit
     shape = _batches(x, y)
     try:
         d = _product_of_batches(x, y, z, shape, row, column, (unit, order, alpha, beta), (a_scales, b_scales),
-                                (how, saturate, policy))
+                                (how, saturate, policy, scheme))
     except ValueError as error:
         if type(error) is not ValueError:
             raise

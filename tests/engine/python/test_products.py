@@ -300,3 +300,28 @@ def test_many_small_calls_do_not_grow():
     for _ in range(20000):
         ulplab.matmul(a, a, unit=HOPPER)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2000
+
+
+def test_schemes_are_those_of_the_command_line_and_within_their_bounds(program, tmp_path):
+    rng = numpy.random.default_rng(3)
+    wide, narrow = "sm_90:wgmma.s8.s32", "sm_90:wgmma.bf16.fp32"
+    for unit, scheme, dtype, products in ((narrow, "bf16x9", "f4", 9), (narrow, "bf16x3", "f4", 3),
+                                          (wide, "ozaki1", "f8", 45), (wide, "ozaki2:7", "f4", 7)):
+        a, b, c = (rng.standard_normal(shape).astype(dtype) for shape in ((5, 70), (70, 4), (5, 4)))
+        for name, array in (("a", a), ("b", b), ("c", c)):
+            numpy.save(tmp_path / f"{name}.npy", array)
+        program("matmul", "--unit", unit, "--scheme", scheme, tmp_path / "a.npy", tmp_path / "b.npy", tmp_path / "c.npy",
+                "--out", tmp_path / "d.npy")
+        d = ulplab.matmul(a, b, c, unit=unit, scheme=scheme)
+        assert d.dtype == dtype and same_bits(d, numpy.load(tmp_path / "d.npy"))
+        assert same_bits(ulplab.matmul(numpy.stack([a, a]), b, c, unit=unit, scheme=scheme)[1], d)
+        found = ulplab.bound(unit, a, b, c, d=d, scheme=scheme)
+        assert found.violations == 0 and found.products == products and f"{products} products" in repr(found)
+        assert ulplab.bound(unit, a, b, c, d=d + d.dtype.type(1), scheme=scheme).violations == 20
+        assert 0 < ulplab.bound(unit, k=70, max_a=3, max_b=3, scheme=scheme).max_absolute < 700
+    with pytest.raises(ValueError, match="leave the rest out"):
+        ulplab.matmul(a, b, unit=unit, scheme="ozaki1", alpha=2)
+    with pytest.raises(ValueError, match="take a row such as sm_90:wgmma.bf16.fp32"):
+        ulplab.matmul(a, b, unit=unit, scheme="bf16x9")
+    with pytest.raises(ValueError, match="leave the rest out"):
+        ulplab.bound(unit, k=4, scheme="ozaki1", level="running")
