@@ -85,7 +85,8 @@ OperandReading reading_of(const DotUnit& unit, bool is_a, std::vector<std::strin
 /// Products of (1 + 2^-f)^2 = 1 + 2^(1-f) + 2^-2f: the last term is the product of what lies below a piece's bits.
 void find_pieces(const DotUnit& unit, OperandDiscovery& found) {
     const int kept = std::min(found.a.fraction_bits, found.b.fraction_bits);
-    const int most = std::min(kept, unit.accumulator.fraction_bits / 2);
+    // Further down an alignment or a rounding would leave it out, too.
+    const int most = std::min(kept, unit.accumulator.fraction_bits) / 2;
     Context context;
     for (int f = 1; f <= most; ++f) {
         const double low = std::ldexp(1.0, -f);

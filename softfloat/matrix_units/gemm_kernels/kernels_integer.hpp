@@ -26,19 +26,27 @@ template <class V, bool fours>
 template <class V, int R, bool fours = false, int turn = 1>
 [[gnu::always_inline]] inline void add_steps(const std::uint32_t* const* a, const std::uint32_t* b, std::int64_t steps,
                                              typename V::Int (*sum)[vectors_per_panel]) {
+    typename V::Int total[R][vectors_per_panel];  // whose addresses nobody takes: they stay in registers
+    const auto each = [](const auto& f) __attribute__((always_inline)) {
+        unrolled<R>([&](auto r) __attribute__((always_inline)) {
+            unrolled<vectors_per_panel>([&](auto v) __attribute__((always_inline)) { f(r, v); });
+        });
+    };
+    each([&](auto r, auto v) __attribute__((always_inline)) { total[r][v] = sum[r][v]; });
     const auto add_step = [&](std::int64_t step) __attribute__((always_inline)) {
         typename V::Int factor[R];
         unrolled<R>([&](auto r) __attribute__((always_inline)) { factor[r] = V::set(a[r][step]); });
         unrolled<vectors_per_panel>([&](auto v) __attribute__((always_inline)) {
             const auto column = V::load(b + step * panel_width<V> + v * V::lanes);
             unrolled<R>([&](auto r) __attribute__((always_inline)) {
-                sum[r][v] = V::computed_here(add_products<V, fours>(sum[r][v], factor[r], column));
+                total[r][v] = V::computed_here(add_products<V, fours>(total[r][v], factor[r], column));
             });
         });
     };
     for (std::int64_t step = 0; step < steps; step += turn) {
         unrolled<turn>([&](auto i) __attribute__((always_inline)) { add_step(step + i); });
     }
+    each([&](auto r, auto v) __attribute__((always_inline)) { sum[r][v] = total[r][v]; });
 }
 
 /// c + sum, clamped to int32.
