@@ -8,7 +8,8 @@ void add_arm_rows(std::vector<UnitRow>& rows) {
     model.rounding = Rounding::odd;
     model.flush_subnormals = true;
     model.variation.negative_zeros = true;
-    const Source source = published("Arm Architecture Reference Manual, BFDotAdd: each step to odd, flushed");
+    const Source source =
+        published("Arm Architecture Reference Manual, BFDotAdd; the tests compare it with the processor, or with qemu");
     add_row(rows, {"arm", "bfdot", "bf16", "fp32"}, model, source);
     model.instruction_k = 4;
     add_row(rows, {"arm", "bfmmla", "bf16", "fp32"}, model, source);

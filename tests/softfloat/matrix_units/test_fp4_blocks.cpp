@@ -41,7 +41,7 @@ struct WithBytes : ulp::vec::Portable {
     }
 };
 
-std::vector<Kernels> all_sets() {
+std::vector<Kernels> fp4_kernel_sets() {
     std::vector<Kernels> sets;
     for (const ulp::Simd simd : ulp::supported_simd()) sets.push_back(ulp::kernels_of<Kernels>(simd));
     static constexpr IntegerKernels with_bytes = ulp::gemm_kernels::make_integer_kernels<WithBytes>();
@@ -51,14 +51,14 @@ std::vector<Kernels> all_sets() {
     return sets;
 }
 
-constexpr const char* keys[] = {"sm_100:tcgen05.mxf4.e2m1.fp32", "sm_100:tcgen05.mxf4_block16.e2m1.fp32",
-                                "sm_100:tcgen05.nvf4.e2m1.fp32", "sm_120:mma.nvf4_block32.e2m1.fp32"};
+constexpr const char* fp4_keys[] = {"sm_100:tcgen05.mxf4.e2m1.fp32", "sm_100:tcgen05.mxf4_block16.e2m1.fp32",
+                                    "sm_100:tcgen05.nvf4.e2m1.fp32", "sm_120:mma.nvf4_block32.e2m1.fp32"};
 
 }  // namespace
 
 TEST_CASE("a million FP4 blocks by every set of instructions have the definition's bits") {
-    const auto sets = all_sets();
-    for (const char* key : keys) {
+    const auto sets = fp4_kernel_sets();
+    for (const char* key : fp4_keys) {
         const BlockScaledModel model = ulp::unit_model<BlockScaledModel>(key);
         std::int64_t blocks = 0;
         for (std::uint64_t seed = 0; blocks < 250'000; ++seed) {
@@ -84,10 +84,10 @@ TEST_CASE("FP4 instructions are folded where the scales of each line lie near ea
         lines = ulp::gemm_kernels::for_terms(lines, 1, model.scale_block / 16);
         return ulp::gemm_kernels::fp4_folding(*kernels.integers, model, lines, lines);
     };
-    const auto sets = all_sets();
+    const auto sets = fp4_kernel_sets();
     const Kernels& bytes = sets.back();
     const Kernels& words = sets[sets.size() - 2];
-    for (const char* key : keys) {
+    for (const char* key : fp4_keys) {
         const bool powers = std::string(key).find("mxf4") != std::string::npos;
         CAPTURE(key);
         CHECK(folding(key, bytes, 3).bytes == powers);
@@ -99,12 +99,12 @@ TEST_CASE("FP4 instructions are folded where the scales of each line lie near ea
 }
 
 TEST_CASE("a folded FP4 product with other fraction bits, or another scale, differs from the definition") {
-    for (const char* key : keys) {
+    for (const char* key : fp4_keys) {
         CAPTURE(key);
         const BlockScaledModel model = ulp::unit_model<BlockScaledModel>(key);
         BlockScaledModel other = model;
         other.unscaled.fraction_bits = 20;
-        for (const Kernels& kernels : all_sets()) {
+        for (const Kernels& kernels : fp4_kernel_sets()) {
             Fp4Case one(model, {8, 70, 256}, 4);  // a case of ordinary scales, with C
             const std::vector<float> plain = one.plain();
             one.model = other;
