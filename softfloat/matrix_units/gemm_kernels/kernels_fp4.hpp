@@ -209,7 +209,7 @@ void run_fp4(const Fp4Task& task) {
 
 // Operands from values (fp4_operands.hpp).
 
-/// An operand of each lane; marks in `wrong` what is no number of the format.
+/// An operand of each lane; marks in `wrong` what is not a number of the format.
 template <class V>
 [[gnu::always_inline]] inline typename V::Int fp4_operand(const Fp4Packing& task, const float* values,
                                                           typename V::Float factor, typename V::Int& wrong) {

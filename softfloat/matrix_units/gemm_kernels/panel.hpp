@@ -143,7 +143,7 @@ struct Fp4Packing {
     std::int32_t* sums = nullptr;                    // of B, bytes: Fp4Task::b_sums of the instruction
 };
 
-/// Kernels of FP4 on operands of one width. Packing returns false if a value is no number of the format.
+/// Kernels of FP4 on operands of one width. Packing returns false if a value is not a number of the format.
 struct Fp4Kernels {
     void (*multiply)(const Fp4Task&);
     bool (*pack_row)(const Fp4Packing&);
