@@ -131,9 +131,9 @@ function(ulplab_kernels_of_kits target)
   endforeach()
 endfunction()
 
-# ulplab_simd_source(FILE <portable|avx2|avx512|avx512_fp16|neon> [TARGET]): compiles FILE, a source of a target of this folder or of
+# ulplab_simd_source(FILE <portable|avx2|avx512|avx512_vnni|avx512_fp16|neon> [TARGET]): compiles FILE, a source of a target of this folder or of
 # TARGET, for these instructions (the sets of softfloat/vector/simd_choice.hpp). Where the flags do not exist the file must
-# be left out of the target: ULPLAB_KITS are the kits that exist, and ULPLAB_X86 says whether avx512_fp16 does.
+# be left out of the target: ULPLAB_KITS are the kits that exist, and ULPLAB_X86 says whether avx512_vnni and avx512_fp16 do.
 function(ulplab_simd_source file simd)
   set(flags)
   if(simd MATCHES "^avx")
@@ -147,8 +147,8 @@ function(ulplab_simd_source file simd)
       list(APPEND flags -Wno-uninitialized -Wno-maybe-uninitialized)
     endif()
   endif()
-  if(simd STREQUAL "avx512_fp16")
-    list(APPEND flags -mavx512fp16)
+  if(simd MATCHES "^avx512_(vnni|fp16)$")
+    list(APPEND flags -mavx512${CMAKE_MATCH_1})
   endif()
   set(where)
   if(ARGC GREATER 2)

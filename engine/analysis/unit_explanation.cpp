@@ -133,12 +133,14 @@ std::uint32_t explain_varied_group(const TensorCoreModel& model, const DotOperan
         int largest = model.policies.exponent_floor;
         for (const auto& [name, term] : terms) largest = std::max(largest, term.exponent);
         const int last = largest - model.fraction_bits - (model.variation.sticky ? 1 : 0);
-        text += fmt::format("  largest exponent {}; terms in units of 2^{}{}\n", largest, last,
-                            model.variation.sticky ? ", the last bit sticky" : "");
+        const bool c_sign = sign_of(model.accumulator, addend);
+        text += fmt::format("  largest exponent {}; terms in units of 2^{}{}{}\n", largest, last,
+                            model.variation.sticky ? ", the last bit sticky" : "",
+                            model.variation.invert_opposing ? ", those against c's sign inverted" : "");
         for (const auto& [name, term] : terms) {
             if (term.significand == 0) continue;
-            text +=
-                fmt::format("    {:<30} {}{}\n", name, term.sign ? '-' : '+', aligned_magnitude(model, term, largest));
+            text += fmt::format("    {:<30} {}{}\n", name, term.sign ? '-' : '+',
+                                aligned_magnitude(model, term, largest, c_sign));
         }
     }
     text += fmt::format("  {}: {}\n", specials.any() ? "an infinity or a NaN decides" : "their sum, rounded",

@@ -160,6 +160,8 @@ const std::vector<Field<TensorCoreModel>>& floating_fields() {
             "fraction_bits", aligned, 1, 1000, [](auto& m) -> auto& { return m.fraction_bits; }),
         choice<Model, Rounding>(
             "rounding", grouped, roundings, [](auto& m) -> auto& { return m.rounding; }),
+        choice<Model, Rounding>(
+            "rounding", chained, roundings, [](auto& m) -> auto& { return m.rounding; }, true),
         whole_number<Model>(
             "output_fraction_bits", grouped, 1, 52, [](auto& m) -> auto& { return m.output_fraction_bits; }),
         choice<Model, NanStyle>(
@@ -182,13 +184,15 @@ const std::vector<Field<TensorCoreModel>>& floating_fields() {
         flag<Model>(
             "sticky", fused, [](auto& m) -> auto& { return m.variation.sticky; }),
         flag<Model>(
+            "invert_opposing", fused, [](auto& m) -> auto& { return m.variation.invert_opposing; }),
+        flag<Model>(
             "normalise_products", fused, [](auto& m) -> auto& { return m.variation.normalise_products; }),
         product_format(),
         flushes(),
         flag<Model>(
             "saturate", fused, [](auto& m) -> auto& { return m.variation.saturate; }),
         flag<Model>(
-            "negative_zeros", fused, [](auto& m) -> auto& { return m.variation.negative_zeros; }),
+            "negative_zeros", fused | chained, [](auto& m) -> auto& { return m.variation.negative_zeros; }),
         flag<Model>(
             "positive_input_zeros", chained, [](auto& m) -> auto& { return m.positive_input_zeros; }),
     };

@@ -69,6 +69,12 @@ std::string limit_of_fused(const TensorCoreModel& m) {
     if (m.variation.sticky && m.variation.alignment != Rounding::toward_zero) {
         return "\"sticky\" is true; \"alignment\" must then be toward_zero";
     }
+    if (m.variation.invert_opposing &&
+        (m.variation.sticky || m.variation.alignment != Rounding::toward_zero ||
+         (m.variation.addend != AddendEntry::with_products && m.variation.addend != AddendEntry::beside_zeros_alone))) {
+        return "\"invert_opposing\" is true; \"c_enters\" must then be with_products, \"alignment\" toward_zero and "
+               "\"sticky\" false, since terms that are cut are compared with c's sign";
+    }
     const FloatFormat& product = m.variation.product_format;
     if (m.variation.rounds_products() && !fits_fp32(product)) {
         return fmt::format("\"product_format\" is {}; choose a format that fits fp32", name_of(product));
@@ -115,17 +121,21 @@ std::string limit_of_chain(const TensorCoreModel& m) {
 
 /// Fields that a file of this kind cannot have.
 std::string limit_of_kind(const TensorCoreModel& m) {
-    GroupVariation order;
-    order.order = m.variation.order;
-    if (m.summation != Summation::fused && m.variation != order) {
+    const GroupVariation of_chains{.order = m.variation.order, .negative_zeros = m.variation.negative_zeros};
+    if (m.summation != Summation::fused && m.variation != of_chains) {
         return "only \"summation\": \"fused\" varies how terms are rounded, flushed and added";
     }
     const bool chain = !takes_decoded(m);
     if (!chain && (m.flush_subnormals || m.positive_input_zeros)) return "only chains flush every operation";
-    const bool nearest = m.rounding == Rounding::nearest_even && m.output_fraction_bits == m.accumulator.fraction_bits;
-    if ((chain || m.summation == Summation::late_addend || m.summation == Summation::late_addend_even_odd) &&
-        !nearest) {
-        return "only fused groups round otherwise than to nearest even";
+    if (m.variation.negative_zeros && m.summation != Summation::fused && m.summation != Summation::pairwise) {
+        return "\"negative_zeros\" is true; \"summation\" must then be fused or pairwise, where zeros are added to "
+               "zeros "
+               "alone";
+    }
+    const bool late = m.summation == Summation::late_addend || m.summation == Summation::late_addend_even_odd;
+    const bool whole = m.output_fraction_bits == m.accumulator.fraction_bits;
+    if ((late && m.rounding != Rounding::nearest_even) || ((chain || late) && !whole)) {
+        return "only fused groups and chains round otherwise than to nearest even, and only groups to fewer bits";
     }
     return "";
 }

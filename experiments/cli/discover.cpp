@@ -16,6 +16,7 @@
 #include "softfloat/lab/discovery.hpp"
 #include "softfloat/lab/integer_discovery.hpp"
 #include "softfloat/lab/match_check.hpp"
+#include "softfloat/lab/operand_discovery.hpp"
 #include "softfloat/lab/x86_units.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
@@ -98,6 +99,7 @@ std::string_view name_of_rounding(const std::optional<Rounding>& rounding) {
         case Rounding::toward_zero: return "toward zero";
         case Rounding::down: return "down";
         case Rounding::up: return "up";
+        case Rounding::odd: return "to odd";
         default: return "other";
     }
 }
@@ -272,15 +274,47 @@ void print_findings(const DotUnit& unit, const Discovery& found, const std::vect
     print_rows(rows);
 }
 
-ExitCode discover_dots(const DiscoverOptions& options, const DotUnit& unit) {
+std::string reading_text(const FloatFormat& format, const OperandReading& reading) {
+    std::string bits = fmt::format("{} of {} bits read", reading.fraction_bits + 1, format.precision());
+    if (reading.rounding) bits += fmt::format(", rounded {}", name_of_rounding(reading.rounding));
+    return bits + (reading.subnormals ? "" : "; subnormals flushed to zero");
+}
+
+/// What the unit reads of its operands, where that is less than all of them.
+void print_operands(const DotUnit& unit, const DotUnit& narrow, const OperandDiscovery& found) {
+    fmt::print("operands a            {}\n", reading_text(unit.a_format, found.a));
+    fmt::print("operands b            {}\n", reading_text(unit.b_format, found.b));
+    if (found.piece_bits) {
+        fmt::print("operands split        into pieces of {} bits; products of lower pieces are left out\n",
+                   *found.piece_bits + 1);
+    }
+    if (found.checked > 0) {
+        fmt::print("operands cut before   {} random dot products give the same\n", found.checked);
+    }
+    print_evidence(found.evidence);
+    if (found.piece_bits) {
+        fmt::print("\nwhat follows is of the unit with whole operands, and may hold for some of them alone\n\n");
+    } else {
+        fmt::print("\nthe unit with operands as it reads them, {} x {}\n\n", name_of(narrow.a_format),
+                   name_of(narrow.b_format));
+    }
+}
+
+ExitCode discover_dots(const DiscoverOptions& options, const DotUnit& given) {
     const FitRequest request{options.unit, options.blocks, options.seed, options.out};
-    if (!options.against.empty()) return check_against(unit, options.against, request);
-    fmt::print("{}: {} x {} -> {}, k = {}\n\n", options.unit, name_of(unit.a_format), name_of(unit.b_format),
-               name_of(unit.accumulator), unit.k);
-    if (const std::optional<std::uint64_t> answer = constant_answer(unit)) {
+    if (!options.against.empty()) return check_against(given, options.against, request);
+    fmt::print("{}: {} x {} -> {}, k = {}\n\n", options.unit, name_of(given.a_format), name_of(given.b_format),
+               name_of(given.accumulator), given.k);
+    if (const std::optional<std::uint64_t> answer = constant_answer(given)) {
         fmt::print("constant: the unit answers {} ({}) whatever a and b are, so there is nothing to discover\n",
-                   to_hex_bits(unit.accumulator, *answer), to_decimal(unit.accumulator, *answer));
+                   to_hex_bits(given.accumulator, *answer), to_decimal(given.accumulator, *answer));
         return ExitCode::bits_differ;
+    }
+    DotUnit unit = given;
+    if (can_mask(given)) {
+        const OperandDiscovery operands = discover_operands(given);
+        if (operands.cuts() && !operands.piece_bits) unit = narrowed(given, operands);
+        if (operands.cuts()) print_operands(given, unit, operands);
     }
     const Discovery found = discover(unit);
     const RowChecks checked = check_rows(options, unit, matching_rows(unit, found));

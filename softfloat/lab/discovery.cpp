@@ -32,14 +32,32 @@ Scales scales_of(const DotUnit& unit) {
     return {huge, std::max({huge - gap, least, unit.accumulator.smallest_exponent()})};
 }
 
-SummationTree find_tree(const DotUnit& unit) {
+/// c = 1 beside a product of -1: zero, or what the inversion of terms against c's sign leaves.
+void find_inversion(const DotUnit& unit, Discovery& found) {
+    Question question(unit);
+    question.put(addend_leaf, {false, 1, 0});
+    question.put(0, {true, 1, 0});
+    const double left = std::abs(question.value());
+    if (left == 0 || left >= 1 || std::exp2(std::round(std::log2(left))) != left) return;
+    found.inverts_opposing = true;
+    found.fraction_bits = -static_cast<int>(std::log2(left));
+    found.evidence.push_back("c = 1 beside a product of -1 gives -" + text(-*found.fraction_bits) +
+                             ": a term against c's sign is inverted without the increment, and F is found");
+}
+
+SummationTree find_tree(const DotUnit& unit, const Discovery& found) {
     const Scales scales = scales_of(unit);
+    // Units that a rounding to odd, or an inverted term, loses beside a huge term leave a multiple of its last place.
+    const int last = std::max(unit.accumulator.precision(), found.fraction_bits.value_or(0));
+    const double place = std::ldexp(1.0, std::max(scales.huge - last - scales.unit, 0));
     return reveal_tree(unit.k, [&](int i, int j) {
         Question question(unit);
         for (int leaf = addend_leaf; leaf < unit.k; ++leaf) question.put(leaf, {false, 1, scales.unit});
         question.put(i, {false, 1, scales.huge});
         question.put(j, {true, 1, scales.huge});
-        const double survivors = std::ldexp(question.value(), -scales.unit);
+        double survivors = std::ldexp(question.value(), -scales.unit);
+        if (place > unit.k + 1) survivors = std::round(survivors - place * std::round(survivors / place));
+        if (survivors < 0) survivors += place;
         return unit.k - 1 - static_cast<int>(survivors);
     });
 }
@@ -153,46 +171,58 @@ void find_output_bits(const DotUnit& unit, int first, int second, Discovery& fou
 class RoundingTest {
   public:
     /// The base is 27/4 * 2^5 from three leaves, so that the last place of the sum lies above that of any term; or 2^5
-    /// from one leaf where the node has fewer.
-    RoundingTest(const DotUnit& unit, const std::vector<int>& leaves, int fraction_bits)
+    /// from one leaf where the node has fewer. `with_c`: 2 * 2^5, half of it from c, whose sign is that of all terms.
+    RoundingTest(const DotUnit& unit, const std::vector<int>& leaves, int fraction_bits, bool with_c)
         : unit_(unit),
           leaves_(leaves),
-          wide_(leaves.size() >= 4 && leaves[3] != addend_leaf),
-          place_(sum_exponent + (wide_ ? 2 : 0) - fraction_bits) {}
+          wide_(!with_c && leaves.size() >= 4 && leaves[3] != addend_leaf),
+          bases_(wide_    ? 3
+                 : with_c ? 2
+                          : 1),
+          sum_(wide_ ? 6.75 : bases_),
+          place_(sum_exponent + (wide_ ? 2 : bases_ - 1) - fraction_bits) {
+        if (with_c) std::rotate(leaves_.begin(), std::find(leaves_.begin(), leaves_.end(), addend_leaf), leaves_.end());
+    }
 
     /// The answer to base + numerator / 4 places, of either sign.
     [[nodiscard]] std::optional<double> places(bool negative, const Number& quarters) const {
         Question question(unit_);
-        const int bases = wide_ ? 3 : 1;
         const Number base = wide_ ? Number{negative, 9, sum_exponent - 2} : Number{negative, 1, sum_exponent};
-        for (int i = 0; i < bases; ++i) {
+        for (int i = 0; i < bases_; ++i) {
             if (!question.put(leaves_[static_cast<std::size_t>(i)], base)) return std::nullopt;
         }
         const Number part{negative, quarters.significand, quarters.exponent + place_};
-        if (!question.put(leaves_[static_cast<std::size_t>(bases)], part)) return std::nullopt;
+        if (!question.put(leaves_[static_cast<std::size_t>(bases_)], part)) return std::nullopt;
         const double magnitude = negative ? -question.value() : question.value();
-        return std::ldexp(magnitude - (wide_ ? 6.75 : 1.0) * std::ldexp(1.0, sum_exponent), -place_);
+        return std::ldexp(magnitude - sum_ * std::ldexp(1.0, sum_exponent), -place_);
     }
 
   private:
     const DotUnit& unit_;
-    const std::vector<int>& leaves_;
+    std::vector<int> leaves_;
     bool wide_;
+    int bases_;
+    double sum_;
     int place_;
 };
 
 void find_rounding(const DotUnit& unit, const std::vector<int>& leaves, Discovery& found) {
-    const RoundingTest test(unit, leaves, found.output_fraction_bits);
+    const RoundingTest test(unit, leaves, found.output_fraction_bits,
+                            found.inverts_opposing && leaves.size() == 3 && leaves.back() == addend_leaf);
     const auto up = test.places(false, {false, 3, -2});
     const auto down = test.places(true, {false, 3, -2});
     const auto tie_to_even = test.places(false, {false, 1, -1});
+    const auto quarter = test.places(false, {false, 1, -2});
     if (!up || !down || !tie_to_even) return;
     Rounding rounding = rounding_from(*up != 0, *down != 0);
+    const bool to_odd = rounding == Rounding::nearest_even && quarter.value_or(0) != 0;
     if (rounding == Rounding::nearest_even && *tie_to_even != 0) rounding = Rounding::nearest_away;
+    if (to_odd) rounding = Rounding::odd;
     found.rounding = rounding;
     const auto said = [](double x) { return x == 0 ? std::string("0") : "1"; };
     found.evidence.push_back("rounding: +3/4 of the last place gives +" + said(*up) + ", -3/4 gives -" + said(*down) +
-                             ", a tie above an even sum gives +" + said(*tie_to_even));
+                             ", a tie above an even sum gives +" + said(*tie_to_even) +
+                             (to_odd ? ", 1/4 gives +1" : ""));
 }
 
 void find_special_values(const DotUnit& unit, Discovery& found) {
@@ -233,10 +263,11 @@ Discovery discover(const DotUnit& unit) {
         return found;
     }
     Discovery found;
-    found.tree = find_tree(unit);
+    find_inversion(unit, found);
+    found.tree = find_tree(unit, found);
     found.fused_terms = widest_terms(found.tree);
     const std::vector<int> leaves = widest_node(found.tree);
-    if (found.fused_terms > 2 && leaves.size() >= 3) find_alignment(unit, leaves, found);
+    if (found.fused_terms > 2 && leaves.size() >= 3 && !found.inverts_opposing) find_alignment(unit, leaves, found);
     if (leaves.size() >= 2) {
         find_output_bits(unit, leaves[0], leaves[1], found);
         find_rounding(unit, leaves, found);
@@ -247,19 +278,19 @@ Discovery discover(const DotUnit& unit) {
 
 bool agrees(const Discovery& found, const TensorCoreModel& model, int exact_products) {
     const bool aligned = takes_decoded(model);
-    const bool alignment = aligned
-                               ? found.fraction_bits == model.fraction_bits &&
-                                     found.alignment.value_or(model.variation.alignment) == model.variation.alignment &&
-                                     found.normalises_products == model.variation.normalise_products
-                               : !found.fraction_bits.has_value();
+    const bool alignment =
+        aligned ? found.fraction_bits == model.fraction_bits &&
+                      found.alignment.value_or(model.variation.alignment) == model.variation.alignment &&
+                      (found.inverts_opposing || found.normalises_products == model.variation.normalise_products)
+                : !found.fraction_bits.has_value();
     const bool late = model.summation == Summation::late_addend || model.summation == Summation::late_addend_even_odd;
     const Rounding of_c = late ? Rounding::down : model.variation.alignment;
     const bool addend = found.addend_alignment.value_or(of_c) == of_c;
     const bool exact = (model.summation == Summation::exact) == found.exact_alignment;
-    return found.tree.text() == tree_of(model).text() && alignment && addend && exact &&
-           found.exact_products.value_or(exact_products) == exact_products && found.rounding == model.rounding &&
-           found.output_fraction_bits == model.output_fraction_bits &&
-           found.uses_subnormal_inputs == !model.flush_subnormals;
+    return found.tree.text() == tree_of(model).text() && found.inverts_opposing == model.variation.invert_opposing &&
+           alignment && addend && exact && found.exact_products.value_or(exact_products) == exact_products &&
+           found.rounding == model.rounding && found.output_fraction_bits == model.output_fraction_bits &&
+           found.uses_subnormal_inputs == !(model.flush_subnormals || model.variation.flush_operands);
 }
 
 std::vector<const UnitRow*> matching_rows(const DotUnit& unit, const Discovery& found) {

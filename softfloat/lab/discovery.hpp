@@ -34,6 +34,7 @@ struct Discovery {
     std::optional<Rounding> alignment;         // how aligned terms are cut, where F was found
     std::optional<Rounding> addend_alignment;  // the same for c, where it is in that node
     std::optional<bool> normalises_products;   // before the largest exponent is sought
+    bool inverts_opposing = false;             // terms against c's sign lie one unit of 2^(M-F) below their negation
     std::optional<int> exact_products = 1;     // added exactly before they are aligned; nothing: cannot be asked
     std::optional<Rounding> rounding;          // of the sum
     int output_fraction_bits = 0;

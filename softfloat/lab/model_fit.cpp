@@ -103,6 +103,13 @@ void add_alignment(const Model& model, Changes& changes) {
         });
         changes.add("rounding = " + name, [rounding](Model& m) { m.rounding = rounding; });
     }
+    changes.add("rounding = odd", [](Model& m) { m.rounding = Rounding::odd; });
+    changes.add("invert_opposing = true", [](Model& m) {
+        m.variation.alignment = Rounding::toward_zero;
+        m.variation.sticky = false;
+        m.variation.invert_opposing = true;
+    });
+    changes.add("invert_opposing = false", [](Model& m) { m.variation.invert_opposing = false; });
     changes.add("sticky = true", [](Model& m) {
         m.variation.alignment = Rounding::toward_zero;
         m.variation.sticky = true;

@@ -146,8 +146,12 @@ constexpr std::uint64_t round_block_sum(const TensorCoreModel& model, bool sign,
     return underflowed && model.policies.underflow_sign == UnderflowSign::positive ? 0 : bits;
 }
 
-/// Most products that any model fuses.
+/// Most products that any model fuses; on a GPU those of a row of the table.
+#if defined(__CUDA_ARCH__)
 inline constexpr int max_group = 64;
+#else
+inline constexpr int max_group = 256;
+#endif
 
 /// varied_group.hpp, included below.
 template <class Operand, class Code>

@@ -17,8 +17,16 @@ double power_of_two(int exponent) { return std::ldexp(1.0, exponent); }
 /// (1 + x)^n - 1, rounded up.
 double compound(double x, double n) { return rounded_up(std::expm1(n * std::log1p(x)), 4); }
 
+bool rounds_to_nearest(const TensorCoreModel& model) {
+    return model.rounding == Rounding::nearest_even || model.rounding == Rounding::nearest_away;
+}
+
 /// Half a unit in the last place of the accumulator, relative.
 double unit_roundoff(const TensorCoreModel& model) { return power_of_two(-model.accumulator.precision()); }
+/// What an operation of a chain may lose: that, or twice as much where it does not round to nearest.
+double operation_loss(const TensorCoreModel& model) {
+    return unit_roundoff(model) * (rounds_to_nearest(model) ? 1 : 2);
+}
 /// The accumulator's least subnormal, which one rounding to nearest may be off by at most in all.
 double least(const TensorCoreModel& model) { return power_of_two(model.accumulator.smallest_exponent()); }
 
@@ -40,7 +48,8 @@ GroupLoss loss_of_groups(const TensorCoreModel& m, std::int64_t k) {
     const int f = m.output_fraction_bits;
     const int emin = m.accumulator.emin();
     const bool to_nearest = v.alignment == Rounding::nearest_even || v.alignment == Rounding::nearest_away;
-    const bool sum_to_nearest = m.rounding == Rounding::nearest_even || m.rounding == Rounding::nearest_away;
+    const bool cuts_alone = v.alignment == Rounding::toward_zero && !v.sticky && !v.invert_opposing;
+    const bool sum_to_nearest = rounds_to_nearest(m);
     const int exact_bits = m.a_format.fraction_bits + m.b_format.fraction_bits + (v.normalise_products ? 1 : 0);
     const int product_bits = v.rounds_products() ? v.product_format.fraction_bits : exact_bits;
     // A floor this low cuts nothing that the least sum keeps.
@@ -50,10 +59,10 @@ GroupLoss loss_of_groups(const TensorCoreModel& m, std::int64_t k) {
     const bool zeros_are_free = low_floor && v.order == LaneOrder::ascending;
     const std::int64_t per_instruction = (m.instruction_k + m.group_size - 1) / m.group_size;
     const std::int64_t run = (k + m.instruction_k - 1) / m.instruction_k * per_instruction;
-    return {.shrinks = v.alignment == Rounding::toward_zero && !v.sticky && !v.rounds_products(),
+    return {.shrinks = cuts_alone && !v.rounds_products(),
             .truncates = m.rounding == Rounding::toward_zero,
             .cut = power_of_two(-m.fraction_bits) * (to_nearest || v.sticky ? 0.5 : 1.0),
-            .terms = m.group_size + (keeps_largest ? 0 : 1),
+            .terms = m.group_size + (keeps_largest && !v.invert_opposing ? 0 : 1),
             .rounding = power_of_two(-f) * (sum_to_nearest ? 0.5 : 1.0),
             .underflow = power_of_two(emin - f) * (sum_to_nearest ? 0.5 : 1.0),
             .groups = zeros_are_free ? groups_of(m, k) : run};
@@ -78,7 +87,7 @@ void grow(const TensorCoreModel& model, const GroupLoss& loss, std::int64_t k, A
 AprioriBound fused(const TensorCoreModel& model, std::int64_t k) {
     const GroupLoss loss = loss_of_groups(model, k);
     const auto t = static_cast<double>(loss.groups);
-    const bool to_nearest = model.rounding == Rounding::nearest_even || model.rounding == Rounding::nearest_away;
+    const bool to_nearest = rounds_to_nearest(model);
     AprioriBound bound{.groups = loss.groups};
     double growth = 1;
     if (loss.shrinks && loss.truncates) {
@@ -143,15 +152,15 @@ AprioriBound fused_instructions(const TensorCoreModel& model, std::int64_t k) {
     return bound;
 }
 
-/// Chains and trees of operations that each round to nearest: `roundings` on the way of one product.
+/// Chains and trees of rounded operations: `roundings` on the way of one product.
 AprioriBound rounded_operations(const TensorCoreModel& model, std::int64_t groups, double roundings, double gamma,
                                 double underflows) {
     AprioriBound bound{.groups = groups};
     bound.shares.rounding = gamma;
-    bound.eta = underflows * least(model) * (1 + compound(unit_roundoff(model), roundings));
+    bound.eta = underflows * least(model) * (1 + compound(operation_loss(model), roundings));
     if (model.flush_subnormals) {  // each result, and c, may lose a subnormal number; operands: Magnitude::unseen
         bound.eta = (2 * underflows + static_cast<double>(groups) + 1) * power_of_two(model.accumulator.emin()) *
-                    (1 + compound(unit_roundoff(model), roundings));
+                    (1 + compound(operation_loss(model), roundings));
     }
     return bound;
 }
@@ -176,7 +185,9 @@ AprioriBound late_addend(const TensorCoreModel& model, std::int64_t k) {
 }
 
 AprioriBound chain(const TensorCoreModel& model, std::int64_t count) {
-    const double u = unit_roundoff(model);
+    const double u = operation_loss(model);
+    // Without a power of u: to nearest alone (Jeannerod and Rump 2013).
+    const auto in_turn = [&](double n) { return rounds_to_nearest(model) ? n * u : compound(u, n); };
     const auto k = static_cast<double>(count);
     const std::int64_t groups = groups_of(model, count);
     const auto t = static_cast<double>(groups);
@@ -189,7 +200,7 @@ AprioriBound chain(const TensorCoreModel& model, std::int64_t count) {
         case Summation::late_addend:
         case Summation::late_addend_even_odd: return late_addend(model, count);
         case Summation::fma_chain:
-        case Summation::fma_pairs: return rounded_operations(model, count, k, k * u, k);
+        case Summation::fma_pairs: return rounded_operations(model, count, k, in_turn(k), k);
         case Summation::even_odd_fma: {
             const double roundings =
                 count == 0 ? 0 : std::ceil(k / model.instruction_k) + (model.instruction_k + 1) / 2 + product;
@@ -199,7 +210,7 @@ AprioriBound chain(const TensorCoreModel& model, std::int64_t count) {
             const double roundings = count == 0 ? 0 : t + std::ceil(std::log2(model.group_size)) + product;
             return rounded_operations(model, groups, roundings, compound(u, roundings), k + 2 * t);
         }
-        case Summation::exact: return rounded_operations(model, groups, t, t * u, t);
+        case Summation::exact: return rounded_operations(model, groups, t, in_turn(t), t);
     }
     throw std::logic_error("a summation without a bound");
 }

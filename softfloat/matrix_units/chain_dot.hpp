@@ -14,7 +14,7 @@
 namespace ulp {
 
 /// Most products of one instruction in any model.
-inline constexpr int max_instruction_k = 64;
+inline constexpr int max_instruction_k = max_group;
 
 /// The fp16 instruction that sm_90 and sm_100 run, twice, in place of an FP8 mma.sync of the same k (seen in the code
 /// that ptxas 13.0 emits, and proven by the recordings of H100, H200 and B200).
@@ -67,8 +67,8 @@ constexpr DecodedOperand fp16_operand(const FloatFormat&, const DecodedOperand& 
 template <class Operand, class Code>
 constexpr Code fp8_by_hmma_instruction(const TensorCoreModel& model, const Operand* a, const Operand* b, Code c) {
     const TensorCoreModel hmma = emulating_hmma(model);
-    DecodedOperand halves_a[2][max_instruction_k / 2] = {};
-    DecodedOperand halves_b[2][max_instruction_k / 2] = {};
+    DecodedOperand halves_a[2][max_instruction_k / 2];
+    DecodedOperand halves_b[2][max_instruction_k / 2];
     int filled[2] = {0, 0};
     for (int k = 0; k < model.instruction_k; ++k) {
         const int half = in_second_hmma(k) ? 1 : 0;
@@ -141,8 +141,8 @@ constexpr std::uint64_t add_late(const TensorCoreModel& model, std::uint64_t pro
 /// An instruction that takes its products in another order, or c at another time.
 template <class Operand, class Code>
 constexpr Code varied_instruction(const TensorCoreModel& model, const Operand* a, const Operand* b, Code c) {
-    Operand x[max_instruction_k] = {};
-    Operand y[max_instruction_k] = {};
+    Operand x[max_instruction_k];
+    Operand y[max_instruction_k];
     const AddendEntry entry = model.variation.addend;
     bool products = false;
     for (int i = 0; i < model.instruction_k; ++i) {
@@ -174,11 +174,11 @@ constexpr Code chain_dot(const TensorCoreModel& model, const Operand* a, const O
         c = instruction_dot(model, a + first, b + first, c);
     }
     if (whole == k) return c;
-    Operand x[max_instruction_k] = {};
-    Operand y[max_instruction_k] = {};
-    for (std::int64_t i = whole; i < k; ++i) {
-        x[i - whole] = a[i];
-        y[i - whole] = b[i];
+    Operand x[max_instruction_k];
+    Operand y[max_instruction_k];
+    for (std::int64_t i = 0; i < model.instruction_k; ++i) {
+        x[i] = whole + i < k ? a[whole + i] : Operand{};
+        y[i] = whole + i < k ? b[whole + i] : Operand{};
     }
     return instruction_dot(model, x, y, c);
 }

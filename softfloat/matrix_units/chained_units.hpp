@@ -29,7 +29,14 @@ constexpr std::uint64_t chained_nan(const TensorCoreModel& model, std::uint64_t 
 }
 
 constexpr Context chained_context(const TensorCoreModel& model) {
-    return {.flush_inputs = model.flush_subnormals, .flush_outputs = model.flush_subnormals};
+    return {
+        .rounding = model.rounding, .flush_inputs = model.flush_subnormals, .flush_outputs = model.flush_subnormals};
+}
+
+/// The result of an operation: beyond the range it is an infinity in every rounding.
+constexpr std::uint64_t chained_result(const TensorCoreModel& model, std::uint64_t d, const Context& context) {
+    const bool beyond = (context.flags & flag::overflow) != 0;
+    return beyond ? infinity_bits(model.accumulator, sign_of(model.accumulator, d)) : d;
 }
 
 /// a * b + c with one rounding; a, b and c in the accumulator's format.
@@ -38,7 +45,7 @@ constexpr std::uint64_t chained_fma(const TensorCoreModel& model, std::uint64_t 
     Context context = chained_context(model);
     const std::uint64_t d = format.precision() > 24 ? fma_bits<UInt128>(format, a, b, c, context)
                                                     : fma_bits<std::uint64_t>(format, a, b, c, context);
-    return is_nan(format, d) ? chained_nan(model, a, b, c) : d;
+    return is_nan(format, d) ? chained_nan(model, a, b, c) : chained_result(model, d, context);
 }
 
 /// x + y, rounded.
@@ -46,7 +53,7 @@ constexpr std::uint64_t chained_add(const TensorCoreModel& model, std::uint64_t 
     const FloatFormat& format = model.accumulator;
     Context context = chained_context(model);
     const std::uint64_t sum = add_bits<std::uint64_t>(format, x, y, context);
-    return is_nan(format, sum) ? chained_nan(model, x, y, y) : sum;
+    return is_nan(format, sum) ? chained_nan(model, x, y, y) : chained_result(model, sum, context);
 }
 
 /// Whether an operand or c counts as +0 whatever its sign.
@@ -74,8 +81,9 @@ constexpr std::uint64_t widened(const TensorCoreModel& model, const FloatFormat&
 template <class Code>
 constexpr std::uint64_t pairwise_sum(const TensorCoreModel& model, const Code* a, const Code* b, int first, int count) {
     if (count == 1) {
+        const std::uint64_t zero = pack(model.accumulator, model.variation.negative_zeros, 0);
         return chained_fma(model, widened(model, model.a_format, a[first]), widened(model, model.b_format, b[first]),
-                           0);
+                           zero);
     }
     const int half = count / 2;
     return chained_add(model, pairwise_sum(model, a, b, first, half),
@@ -99,7 +107,8 @@ constexpr std::uint64_t exact_group(const TensorCoreModel& model, const Code* a,
     const auto value = sum.value();
     if (value.kind == Kind::zero) return 0;
     Context context = chained_context(model);
-    return round_to_bits(model.accumulator, value.sign, value.exponent, value.significand, context);
+    const auto sum_bits = round_to_bits(model.accumulator, value.sign, value.exponent, value.significand, context);
+    return chained_result(model, sum_bits, context);
 }
 
 /// One instruction of these units. a and b hold instruction_k codes, c is a storage word of the accumulator.

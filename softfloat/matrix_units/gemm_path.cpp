@@ -10,8 +10,11 @@ namespace {
 
 GemmPath definition(std::string_view reason) { return {GemmKernel::definition, Simd::portable, reason}; }
 
-/// The widest instructions that kernels are compiled for.
-Simd compiled_for(Simd simd) { return simd == Simd::avx512_fp16 ? Simd::avx512 : simd; }
+/// The widest instructions that kernels are compiled for, those of integers or the others.
+Simd compiled_for(Simd simd, bool integers = false) {
+    if (simd == Simd::avx512_fp16) simd = Simd::avx512_vnni;
+    return simd == Simd::avx512_vnni && !integers ? Simd::avx512 : simd;
+}
 
 bool is_empty(std::int64_t m, std::int64_t n, std::int64_t k) { return m == 0 || n == 0 || k == 0; }
 constexpr std::string_view nothing_to_add = "There are no products to add.";
@@ -55,7 +58,7 @@ GemmPath choose_path(const IntegerModel& model, std::int64_t m, std::int64_t n, 
     if (!gemm_kernels::has_integer_kernel(model)) {
         return definition("No kernel saturates counts of differing bits, or takes instructions of odd k.");
     }
-    return {GemmKernel::integers, compiled_for(simd), "The operands fit 16-bit words."};
+    return {GemmKernel::integers, compiled_for(simd, true), "The operands fit 16-bit words."};
 }
 
 GemmPath choose_path(const BlockScaledModel& model, std::int64_t m, std::int64_t n, std::int64_t k, Simd simd) {
@@ -64,7 +67,7 @@ GemmPath choose_path(const BlockScaledModel& model, std::int64_t m, std::int64_t
         case gemm_kernels::ScaledKernel::fused:
             return {GemmKernel::scaled_groups, compiled_for(simd), "E8M0 scales only move a fused group's exponents."};
         case gemm_kernels::ScaledKernel::fp4:
-            return {GemmKernel::fp4_sums, compiled_for(simd), "Sums of 16 FP4 products are small integers."};
+            return {GemmKernel::fp4_sums, compiled_for(simd, true), "Sums of 16 FP4 products are small integers."};
         case gemm_kernels::ScaledKernel::none: break;
     }
     return definition("No kernel holds this model's elements, scales or policies.");

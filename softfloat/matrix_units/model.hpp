@@ -76,19 +76,20 @@ enum class LaneOrder : std::uint8_t {
 };
 
 /// What units described in files, black boxes and mutation tests do otherwise than the rows of the table do
-/// (varied_group.hpp). All but `order` belongs to fused groups.
+/// (varied_group.hpp). All but `order` and `negative_zeros` belongs to fused groups.
 struct GroupVariation {
     bool normalise_products = false;             // products brought to [1, 2) before the largest exponent is sought
     FloatFormat product_format{0, 0, 0};         // to which products are rounded, to nearest even; 0 bits: exact
     Rounding alignment = Rounding::toward_zero;  // how aligned terms are cut
     bool sticky = false;                         // an aligned term has one more bit, set if a bit below it was cut
+    bool invert_opposing = false;                // terms against c's sign are inverted, one unit below their negation
     AddendEntry addend = AddendEntry::with_products;
     LaneOrder order = LaneOrder::ascending;
     bool flush_operands = false;  // subnormal ones count as zeros of their sign
     bool flush_addend = false;    // a subnormal c counts as a zero of its sign
     bool flush_results = false;   // of groups: a subnormal one underflows to zero
     bool saturate = false;        // a sum beyond the range gives the largest finite number
-    bool negative_zeros = false;  // a sum of nothing but negative zeros is -0; else every sum of zeros is +0
+    bool negative_zeros = false;  // a sum of nothing but negative zeros is -0; else, and for products of pairs, +0
 
     constexpr bool operator==(const GroupVariation&) const = default;
     [[nodiscard]] constexpr bool rounds_products() const { return product_format.exponent_bits > 0; }
@@ -107,7 +108,7 @@ struct TensorCoreModel {
     int instruction_k = 16;                     // products of one instruction
     int group_size = 16;                        // products of one fused group
     int fraction_bits = 25;                     // F: aligned terms are multiples of 2^(largest exponent - F)
-    Rounding rounding = Rounding::toward_zero;  // of a group's sum
+    Rounding rounding = Rounding::toward_zero;  // of a group's sum; of chains: of each operation
     int output_fraction_bits = 23;              // kept by that rounding; fewer than the accumulator has for FP8
     bool flush_subnormals = false;              // of inputs, c and results; they keep their sign
     bool positive_input_zeros = false;          // zeros among inputs and c, flushed ones too, count as +0

@@ -33,6 +33,7 @@ void add_copies(std::vector<UnitRow>& rows, const std::string& from, const std::
 void add_nvidia_rows(std::vector<UnitRow>& rows);
 void add_amd_rows(std::vector<UnitRow>& rows);
 void add_x86_rows(std::vector<UnitRow>& rows);
+void add_arm_rows(std::vector<UnitRow>& rows);
 void add_integer_rows(std::vector<UnitRow>& rows);
 void add_block_scaled_rows(std::vector<UnitRow>& rows);
 

@@ -86,12 +86,28 @@ void add_mi300(std::vector<UnitRow>& rows) {
     add_shapes(rows, mi300, "mfma", fp64_model(NanStyle::quiet), {}, of_amd());
 }
 
+/// RDNA 3: a chain of three-term sums (V_DOT2).
+void add_gfx11(std::vector<UnitRow>& rows) {
+    TensorCoreModel model{
+        .group_size = 2, .fraction_bits = 24, .rounding = Rounding::nearest_even, .nan = NanStyle::quiet};
+    model.policies = {.zero_product = ZeroProduct::operand_as_subnormal, .underflow_sign = UnderflowSign::kept};
+    model.variation = {.invert_opposing = true, .flush_addend = true, .flush_results = true};
+    const Source source = published(
+        "ROCm/rocm-systems issue 12056, measured on a gfx1151; the last rounding, zeros and the "
+        "order of the pairs are read into it");
+    add_row(rows, {"gfx11", "wmma", "fp16", "fp32"}, model, source);
+    model.a_format = model.b_format = formats::bf16;
+    model.variation.flush_operands = true;
+    add_row(rows, {"gfx11", "wmma", "bf16", "fp32"}, model, source);
+}
+
 }  // namespace
 
 void add_amd_rows(std::vector<UnitRow>& rows) {
     add_mi100(rows);
     add_mi200(rows);
     add_mi300(rows);
+    add_gfx11(rows);
 }
 
 }  // namespace ulp

@@ -17,6 +17,7 @@ std::vector<UnitRow> build_table() {
     add_nvidia_rows(rows);
     add_amd_rows(rows);
     add_x86_rows(rows);
+    add_arm_rows(rows);
     add_integer_rows(rows);
     add_block_scaled_rows(rows);
     add_copies(rows, "sm_100", "sm_103", false);  // B300 multiplies fp64 otherwise

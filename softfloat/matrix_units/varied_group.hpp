@@ -3,7 +3,8 @@
 //
 //     operands, c    flushed, if the unit flushes them
 //     products       rounded to a format, then normalised, if the unit does so
-//     terms          cut at 2^(largest - F) by any rounding, or with a sticky bit at 2^(largest - F - 1)
+//     terms          cut at 2^(largest - F) by any rounding, or with a sticky bit at 2^(largest - F - 1); those whose
+//                    sign is not c's perhaps inverted bit by bit in place of negated
 //     sum            exact, rounded once; beyond the range infinite or the largest number; subnormal ones flushed
 #pragma once
 
@@ -60,12 +61,13 @@ constexpr BlockTerm varied_product(const TensorCoreModel& model, DecodedOperand 
     return variation.normalise_products && term.significand != 0 ? normalised(term) : term;
 }
 
-/// The term's magnitude in units of 2^(largest - F), or of half of that with a sticky bit.
-constexpr UInt128 aligned_magnitude(const TensorCoreModel& model, const BlockTerm& term, int largest) {
+/// The term's magnitude in units of 2^(largest - F), or of half of that with a sticky bit, beside a c of that sign.
+constexpr UInt128 aligned_magnitude(const TensorCoreModel& model, const BlockTerm& term, int largest, bool c_sign) {
     const GroupVariation& variation = model.variation;
     const int cut = largest - model.fraction_bits - (term.exponent - term.point);
     const auto [kept, discarded] = split_at(UInt128{term.significand}, cut, 0);
     if (variation.sticky) return kept << 1 | (discarded.any() ? 1U : 0U);
+    if (variation.invert_opposing) return kept + (term.sign != c_sign && term.significand != 0 ? 1U : 0U);
     const Context context{.rounding = variation.alignment};
     return kept + (rounds_up(context, term.sign, (kept & 1) != 0, discarded) ? 1U : 0U);
 }
@@ -92,7 +94,8 @@ constexpr Code varied_group(const TensorCoreModel& model, const Operand* a, cons
     BlockSpecials specials;
     BlockTerm terms[max_group + 1];
     const std::uint64_t addend = model.variation.flush_addend ? flushed(model.accumulator, std::uint64_t{c}) : c;
-    bool negative = sign_of(model.accumulator, addend);  // every term is negative, or a negative zero
+    const bool c_sign = sign_of(model.accumulator, addend);
+    bool negative = c_sign;  // every term is negative, or a negative zero
     for (int k = 0; k < count; ++k) {
         const DecodedOperand x = decoded(model.a_format, a[k]);
         const DecodedOperand y = decoded(model.b_format, b[k]);
@@ -110,7 +113,7 @@ constexpr Code varied_group(const TensorCoreModel& model, const Operand* a, cons
     UInt128 positive_sum = 0;
     UInt128 negative_sum = 0;
     for (int k = 0; k <= count; ++k) {
-        (terms[k].sign ? negative_sum : positive_sum) += aligned_magnitude(model, terms[k], largest);
+        (terms[k].sign ? negative_sum : positive_sum) += aligned_magnitude(model, terms[k], largest, c_sign);
     }
     const bool sign = negative_sum > positive_sum;
     const UInt128 magnitude = sign ? negative_sum - positive_sum : positive_sum - negative_sum;

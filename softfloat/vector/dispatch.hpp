@@ -31,6 +31,9 @@ template <class Kernels>
 const Kernels& kernels_of(Simd simd) {
     require_instructions(simd);
 #if defined(__x86_64__)
+    if constexpr (requires { Kernels::avx512_vnni; }) {
+        if (simd >= Simd::avx512_vnni) return Kernels::avx512_vnni;
+    }
     if (simd >= Simd::avx512) return Kernels::avx512;
     if (simd == Simd::avx2) return Kernels::avx2;
 #elif defined(__aarch64__)

@@ -14,6 +14,7 @@ constexpr bool can_flush = true;
 class FloatMode {
   public:
     using Rounding = ModeRounding;
+    static constexpr bool can_round = true;  // other than to nearest even
     explicit FloatMode(bool flush_results, bool flush_operands = false,
                        ModeRounding rounding = ModeRounding::nearest_even)
         : before_(__builtin_ia32_stmxcsr()) {
@@ -34,6 +35,7 @@ constexpr bool can_flush = false;
 class FloatMode {
   public:
     using Rounding = ModeRounding;
+    static constexpr bool can_round = true;
     explicit FloatMode(bool, bool = false, ModeRounding rounding = ModeRounding::nearest_even) {
         asm volatile("mrs %0, fpcr" : "=r"(before_));
         asm volatile("msr fpcr, %0" ::"r"(static_cast<std::uint64_t>(rounding) << 22) : "memory");
@@ -49,6 +51,7 @@ class FloatMode {
 constexpr bool can_flush = false;
 struct FloatMode {
     using Rounding = ModeRounding;
+    static constexpr bool can_round = false;
     explicit FloatMode(bool, bool = false, ModeRounding = ModeRounding::nearest_even) {}
 };
 #endif

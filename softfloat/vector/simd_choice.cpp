@@ -14,7 +14,7 @@
 namespace ulp {
 namespace {
 
-constexpr std::array<std::string_view, 5> names{"portable", "avx2", "avx512", "avx512_fp16", "neon"};
+constexpr std::array<std::string_view, 6> names{"portable", "avx2", "avx512", "avx512_vnni", "avx512_fp16", "neon"};
 
 #if defined(__x86_64__)
 /// A feature bit of CPUID that __builtin_cpu_supports does not know on every compiler. Whether the operating system
@@ -32,6 +32,7 @@ bool has_avx512() {
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }
+bool has_avx512_vnni() { return cpuid_bit(7, 2, 11); }
 bool has_avx512_fp16() { return cpuid_bit(7, 3, 23); }
 
 std::vector<Simd> find_supported() {
@@ -40,6 +41,8 @@ std::vector<Simd> find_supported() {
     found.push_back(Simd::avx2);
     if (!has_avx512()) return found;
     found.push_back(Simd::avx512);
+    if (!has_avx512_vnni()) return found;
+    found.push_back(Simd::avx512_vnni);
     if (has_avx512_fp16()) found.push_back(Simd::avx512_fp16);
     return found;
 }

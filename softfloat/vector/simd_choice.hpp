@@ -17,11 +17,13 @@ enum class Simd : std::uint8_t {
     portable,     // whatever the compiler's target has
     avx2,         // AVX2, FMA, F16C
     avx512,       // and AVX-512 F, BW, DQ, VL
-    avx512_fp16,  // and AVX512-FP16, arithmetic on halves; for a path that has no use for it the same as avx512
+    avx512_vnni,  // and AVX512-VNNI, sums of products of bytes and of 16-bit words; without use for it the same as
+                  // avx512
+    avx512_fp16,  // and AVX512-FP16, arithmetic on halves; for a path that has no use for it the same as avx512_vnni
     neon          // every 64-bit ARM processor's
 };
 
-/// "portable", "avx2", "avx512", "avx512_fp16", "neon".
+/// "portable", "avx2", "avx512", "avx512_vnni", "avx512_fp16", "neon".
 std::string_view name_of(Simd simd);
 
 /// The sets that this processor and its operating system support, least first. Always begins with portable.

@@ -35,6 +35,9 @@
 //     add_bytes, max_bytes       on lanes of 8 bits, unsigned; add_words, sub_words, max_words: of 16 bits, signed
 //     sub_bytes                  a - b, 0 where b is larger
 //     mul_add_words              the two signed 16-bit halves of a lane multiplied, and both products added
+//     add_word_products(sum,a,b) sum + mul_add_words(a, b); add_byte_products: sum + the products of a lane's four
+//     unsigned
+//                                bytes of a and signed bytes of b; only where one instruction does it
 //     words_between(x, from, to) bit i: the 16-bit lane i is at least `from` and less than `to`
 //     computed_here(x)           x, which is not computed later than here, so that a loop written out keeps its sums in
 //                                registers; has_computed_here: whether that can be had

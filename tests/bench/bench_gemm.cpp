@@ -229,7 +229,7 @@ void add_all() {
         add_soft("soft/hopper/fp16_fp32/" + std::to_string(size), best, model, size);
     }
     for (const ulp::Simd simd : ulp::supported_simd()) {
-        if (simd == ulp::Simd::avx512_fp16) continue;  // no kernels of its own
+        if (simd == ulp::Simd::avx512_vnni || simd == ulp::Simd::avx512_fp16) continue;  // no kernels of its own
         const ulp::gemm_kernels::Kernels* set = &ulp::kernels_of<ulp::gemm_kernels::Kernels>(simd);
         add_soft(std::string("soft/") + set->name + "/hopper/fp16_fp32/512", set, model, 512);
     }

@@ -96,7 +96,7 @@ void round_to_other(benchmark::State& state, const FloatFormat& format, Rounding
 void register_rounding() {
     benchmark::RegisterBenchmark("memcpy/fp32/16M", memcpy_fp32);
     for (const Simd simd : ulp::supported_simd()) {
-        if (simd == Simd::avx512_fp16) continue;  // has no rounding of its own
+        if (simd == Simd::avx512_vnni || simd == Simd::avx512_fp16) continue;  // has no rounding of its own
         for (const char* name : {"fp16", "bf16", "tf32", "e4m3", "e5m2"}) {
             for (const auto& [rounding_name, rounding] : roundings) {
                 const std::string where = std::string(name) + "/" + rounding_name + "/" + std::string(name_of(simd));
@@ -256,7 +256,7 @@ void register_operations() {
         register_format<ulp::tf32>("tf32", simd);
         register_format<ulp::e4m3>("e4m3", simd);
         register_format<ulp::e5m2>("e5m2", simd);
-        if (simd == Simd::avx512_fp16) continue;  // has no functions of its own
+        if (simd == Simd::avx512_vnni || simd == Simd::avx512_fp16) continue;  // has no functions of its own
         register_vector_functions<ulp::fp32>("fp32", simd);
     }
     register_functions<ulp::fp16>("fp16");

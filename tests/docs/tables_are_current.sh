@@ -19,6 +19,18 @@ done
     echo "CHANGELOG.md does not begin with version $version, which CMakeLists.txt names" >&2
     stale=1
 }
+# docs/bounds.md counts the rows that have a bound by search: all of floating point but those of fp64 and with block scales.
+counted() {
+    awk -F '[`|]' '/^\| `/ && $3 !~ /\.fp64$|\.s32|mx|nvf4/ { split($3, key, ":"); ++rows[key[1]]; ++all }
+        END { for (gpu in rows) print gpu, rows[gpu]; print "all", all }' "$1" | sort
+}
+said=$(awk -F '[ |]+' '/^\| [a-z0-9_]+( \(as [a-z0-9_]+\))? \| [0-9]+ \| [0-9.]+ \|/ { print $2, ($3 ~ /^\(/ ? $5 : $3) }
+    match($0, /^Of [0-9]+ rows/) { print "all", $2 }' "$source_folder/docs/bounds.md" | sort)
+[ "$said" = "$(counted "$work/docs/reference/models.md")" ] || {
+    diff <(echo "$said") <(counted "$work/docs/reference/models.md") >&2 || true
+    echo "docs/bounds.md counts other rows per GPU than the table has" >&2
+    stale=1
+}
 # The control: a changed row is found.
 sed 's/| `fp16` | IEEE 754 binary16 | 16 |/| `fp16` | IEEE 754 binary16 | 17 |/' "$work/docs/reference/formats.md" >"$work/changed"
 ! cmp -s "$work/changed" "$source_folder/docs/reference/formats.md" || { echo "a changed table passes" >&2; stale=1; }

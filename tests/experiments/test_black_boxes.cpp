@@ -104,6 +104,9 @@ TEST_CASE("black boxes are recovered, and agree with their descriptions on 100,0
         {"quiet", [](const Model& m) { return m.nan == ulp::NanStyle::quiet; }},
         {"nearest", [](const Model& m) { return m.rounding == Rounding::nearest_even; }},
         {"nearest_away", [](const Model& m) { return m.rounding == Rounding::nearest_away && m.fraction_bits == 26; }},
+        {"inverted", [](const Model& m) { return m.variation.invert_opposing && m.fraction_bits == 24; }},
+        {"chain_odd",
+         [](const Model& m) { return m.summation == ulp::Summation::fma_chain && m.rounding == Rounding::odd; }},
         {"chain", [](const Model& m) { return m.summation == ulp::Summation::fma_chain; }},
         {"chain_descending",
          [](const Model& m) {
@@ -148,7 +151,7 @@ TEST_CASE("a unit of more products than an instruction is recovered as a chain")
     CHECK(fit.found());
     CHECK(fit.model.group_size == 8);
     CHECK(fit.model.fraction_bits == 24);
-    CHECK(fit.model.instruction_k == 48);  // the longest of at most 64 that divides 96
+    CHECK(fit.model.instruction_k == 96);
 }
 
 TEST_CASE("integer black boxes are recovered, and what clamps otherwise is contradicted") {

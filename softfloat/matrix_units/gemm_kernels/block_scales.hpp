@@ -13,7 +13,7 @@ namespace ulp::gemm_kernels {
 /// The scales of lines along k, rows of A or columns of B: [line][count].
 struct Scales {
     std::int64_t count = 0;                   // of a line
-    AlignedVector<float> values{};            // for the FP4 kernel
+    AlignedVector<float> values{};            // for the FP4 kernel; 0 for NaN
     AlignedVector<std::int32_t> exponents{};  // of their unit digits
     std::vector<char> nan{};                  // [line]: whether one of its scales is NaN
 

@@ -35,14 +35,14 @@ void run_panel(const Integers& run, const AlignedVector<std::uint32_t>& a, std::
         tile.load(p, run.counts_differences ? BasicMatrixView<const std::int32_t>{} : p.c, row, rows_per_tile, col,
                   run.width);
         for (std::int64_t k = 0; k < run.padded; k += run.stretch) {
-            run.kernels.integers({.a = a.data() + (row * run.padded + k) / 2,
-                                  .b = panel.data() + k / 2 * run.width,
-                                  .c = tile.c.data(),
-                                  .a_stride = run.padded / 2,
-                                  .steps = std::min(run.stretch, run.padded - k) / 2,
-                                  .rows = tile.rows,
-                                  .instruction_steps = run.model.instruction_k / 2,
-                                  .saturates = run.model.saturates});
+            run.kernels.integers->multiply({.a = a.data() + (row * run.padded + k) / 2,
+                                            .b = panel.data() + k / 2 * run.width,
+                                            .c = tile.c.data(),
+                                            .a_stride = run.padded / 2,
+                                            .steps = std::min(run.stretch, run.padded - k) / 2,
+                                            .rows = tile.rows,
+                                            .instruction_steps = run.model.instruction_k / 2,
+                                            .saturates = run.model.saturates});
         }
         for (std::int64_t i = 0; i < tile.rows; ++i) {
             for (std::int64_t j = 0; j < cols; ++j) {

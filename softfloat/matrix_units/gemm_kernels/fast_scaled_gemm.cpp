@@ -6,9 +6,9 @@
 
 #include "softfloat/matrix_units/gemm_kernels/block_scales.hpp"
 #include "softfloat/matrix_units/gemm_kernels/fast_gemm.hpp"
+#include "softfloat/matrix_units/gemm_kernels/fp4_operands.hpp"
 #include "softfloat/matrix_units/gemm_kernels/kernel_choice.hpp"
 #include "softfloat/matrix_units/gemm_kernels/tile.hpp"
-#include "softfloat/matrix_units/gemm_kernels/word_panels.hpp"
 
 namespace ulp::gemm_kernels {
 
@@ -200,63 +200,72 @@ void run_fused(const Run& run) {
 
 // FP4: operands as integers, in units of the smallest number.
 
-/// From a value to its integer. Formats here have no infinities and NaNs: what is not a value is rounded to one.
-struct IntegerOfValue {
-    explicit IntegerOfValue(const FloatFormat& f) : format(f), units_in_one(std::ldexp(1.0F, -f.smallest_exponent())) {
-        for (std::uint32_t code = 0; code <= f.max_finite_magnitude(); ++code) {
-            is_value[static_cast<std::size_t>(in_fp32_container(f, code) * units_in_one)] = true;
-        }
-    }
-    std::int16_t operator()(float x) const {
-        const float units = x * units_in_one;
-        if (std::abs(units) < static_cast<float>(is_value.size())) {
-            const auto integer = static_cast<std::int16_t>(units);
-            const bool whole = static_cast<float>(integer) == units;
-            if (whole && is_value[static_cast<std::size_t>(std::abs(integer))]) return integer;
-        }
-        return static_cast<std::int16_t>(in_fp32_container(format, operand_code(format, x)) * units_in_one);
-    }
-
-    FloatFormat format;
-    float units_in_one;
-    std::array<bool, 512> is_value{};
+/// The operands of A and what is known of both sides' scales.
+struct Fp4Run {
+    Fp4Folding folding;
+    Fp4Lines a_lines, b_lines;
+    AlignedVector<std::uint32_t> a;
 };
 
-void run_fp4_panel(const Run& run, const AlignedVector<std::uint32_t>& a, std::int64_t col) {
+void run_fp4_panel(const Run& run, const Fp4Run& fp4, std::int64_t col) {
     const GemmProblem& p = run.problem.product;
     const std::int64_t cols = std::min(run.width, p.n() - col);
+    const auto instructions = static_cast<std::int64_t>(fp4.folding.folded.size());
+    const auto turned = [&](const auto& numbers, std::int64_t count) {
+        return turned_lines(numbers, count, col, cols, run.width);
+    };
     static thread_local AlignedVector<std::uint32_t> panel;
-    fill_word_panel(p.b, col, cols, p.k(), run.padded, run.width, IntegerOfValue(run.model.unscaled.b_format), panel);
-    const auto values = turned_lines(run.b_scales.values, run.b_scales.count, col, cols, run.width);
-    const auto exponents = turned_lines(run.b_scales.exponents, run.b_scales.count, col, cols, run.width);
+    static thread_local AlignedVector<std::int32_t> sums;
+    fp4_panel(*run.kernels.integers, run.model.unscaled.b_format, fp4.folding,
+              turned(fp4.b_lines.factors, run.b_scales.count), p.b.part(0, col, p.k(), cols), run.width, panel, sums);
+    const auto values = turned(run.b_scales.values, run.b_scales.count);
+    const auto exponents = turned(run.b_scales.exponents, run.b_scales.count);
+    const auto units = turned(fp4.b_lines.units, instructions);
+    const auto least = turned(fp4.b_lines.least, instructions);
+    const std::int64_t a_stride = run.padded / fp4.folding.k_of_word();
     Tile tile;
     for (std::int64_t row = 0; row < p.m(); row += rows_per_tile) {
         load_scaled_tile(run, row, col, tile);
         const auto scale = static_cast<std::size_t>(row * run.a_scales.count);
-        run.kernels.fp4({.a = a.data() + row * run.padded / 2,
-                         .b = panel.data(),
-                         .a_scales = run.a_scales.values.data() + scale,
-                         .a_exponents = run.a_scales.exponents.data() + scale,
-                         .b_scales = values.data(),
-                         .b_exponents = exponents.data(),
-                         .c = tile.c.data(),
-                         .suspects = tile.suspects.data(),
-                         .a_stride = run.padded / 2,
-                         .scale_stride = run.a_scales.count,
-                         .instructions = run.padded / run.model.unscaled.instruction_k,
-                         .rows = tile.rows,
-                         .fraction_bits = run.model.unscaled.fraction_bits,
-                         .point = -run.model.unscaled.a_format.smallest_exponent() -
-                                  run.model.unscaled.b_format.smallest_exponent()});
+        run.kernels.integers->fp4[fp4.folding.bytes ? 1 : 0].multiply(
+            {.a = fp4.a.data() + row * a_stride,
+             .b = panel.data(),
+             .a_scales = run.a_scales.values.data() + scale,
+             .a_exponents = run.a_scales.exponents.data() + scale,
+             .b_scales = values.data(),
+             .b_exponents = exponents.data(),
+             .folded = fp4.folding.folded.data(),
+             .a_units = fp4.a_lines.units.data() + row * instructions,
+             .b_units = units.data(),
+             .a_least = fp4.a_lines.least.data() + row * instructions,
+             .b_least = least.data(),
+             .addend_range = fp4_addend_range(run.model, fp4.folding),
+             .b_sums = sums.data(),
+             .c = tile.c.data(),
+             .suspects = tile.suspects.data(),
+             .a_stride = a_stride,
+             .scale_stride = run.a_scales.count,
+             .instructions = instructions,
+             .rows = tile.rows,
+             .fraction_bits = run.model.unscaled.fraction_bits,
+             .point = fp4_point(run.model)});
         settle_scaled_tile(run, tile);
     }
 }
 
 void run_fp4(const Run& run) {
     const GemmProblem& p = run.problem.product;
-    const auto a = word_rows(p.a, p.m(), p.k(), run.padded, IntegerOfValue(run.model.unscaled.a_format));
-    for_each_index(tiles_of(p.n(), run.width), worth_threads_for(p),
-                   [&](std::int64_t t) { run_fp4_panel(run, a, t * run.width); });
+    const TensorCoreModel& unscaled = run.model.unscaled;
+    const bool parallel = worth_threads_for(p);
+    const IntegerKernels& kernels = *run.kernels.integers;
+    Fp4Run fp4{fp4_folding(kernels, run.model, run.a_scales, run.b_scales), {}, {}, {}};
+    fp4.a_lines = fp4_lines(run.model, unscaled.a_format, fp4.folding, run.a_scales);
+    fp4.b_lines = fp4_lines(run.model, unscaled.b_format, fp4.folding, run.b_scales);
+    for (float& unit : fp4.a_lines.units) unit = std::ldexp(unit, -fp4_point(run.model));
+    for (std::int32_t& least : fp4.a_lines.least) least += fp4_least_addend(run.model);
+    fp4.a = fp4_rows(kernels, unscaled.a_format, fp4.folding, fp4.a_lines, p.a, parallel);
+    for_each_index(tiles_of(p.n(), run.width), parallel,
+                   [&](std::int64_t t) { run_fp4_panel(run, fp4, t * run.width); });
 }
 
 BlockScaledModel with_sides_swapped(BlockScaledModel model) {

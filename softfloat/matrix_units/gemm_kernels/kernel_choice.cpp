@@ -63,6 +63,7 @@ KernelChoice choose_late(const TensorCoreModel& model) {
 }
 
 KernelChoice choose_chain(const TensorCoreModel& model, ChainKind kind) {
+    if (model.rounding != Rounding::nearest_even) return none("No kernel of operations rounds as this model does.");
     if (model.positive_input_zeros && !model.flush_subnormals) return none("no kernel changes the sign of zeros alone");
     const auto exact_in_fp32 = [](const FloatFormat& format) {
         return format.fraction_bits <= 23 && format.emin() >= formats::fp32.emin() &&

@@ -1,6 +1,10 @@
 // Block-scaled instructions on FP4: 16 products are added exactly as integers, the sum is multiplied by both scales,
-// and these few terms are aligned with c in fp64, which holds them and their sum exactly (block_scaled.hpp). A template
-// over a vector kit `V` (softfloat/vector/vec_portable.hpp).
+// and these few terms are aligned with c in fp64, which holds them and their sum exactly (block_scaled.hpp).
+//
+// Where the scales of a line differ little within an instruction, its operands already are multiplied by them, as
+// integers of one unit a line (fp4_operands.hpp): the instruction is one exact sum. If it fits fp32 and alignment
+// cuts neither c nor a term, one fused multiply-add toward zero gives the instruction's result. A template over a
+// vector kit `V` (softfloat/vector/vec_portable.hpp).
 #pragma once
 
 #include <cstdint>
@@ -11,9 +15,13 @@ namespace ulp::gemm_kernels {
 namespace {
 
 /// One instruction, one row and one vector of columns.
-template <class V>
+template <class V, int count>
 struct Fp4Terms {
-    typename V::Int units[fp4_terms];  // sums of 16 products, in units of the smallest product
+    typename V::Int units[count];  // sums of 16 products, or the one sum of all
+    const float* row_scales;
+    const float* column_scales;  // [term][column]
+    const std::int32_t* row_exponents;
+    const std::int32_t* column_exponents;
 };
 
 template <class V>
@@ -22,31 +30,38 @@ template <class V>
     return V::integral(V::mul(V::mul(units, V::mul(V::set_double(row_scale), column_scale)), align));
 }
 
-template <class V>
-[[gnu::always_inline]] inline void fp4_vector(const Fp4Task& task, const Fp4Terms<V>& terms, const float* row_scales,
-                                              const std::int32_t* row_exponents, const float* column_scales,
-                                              const std::int32_t* column_exponents, float* c, typename V::Int& wrong) {
+template <class V, int count>
+[[gnu::always_inline]] inline void fp4_vector(const Fp4Task& task, const Fp4Terms<V, count>& terms, float* c,
+                                              typename V::Int& wrong) {
     auto addend = V::load(c);
     // The largest exponent, as a field of fp32: scales count, whatever their products sum up to.
     auto largest = V::max(V::template shift_right<23>(V::bit_and(addend, V::set(exponent_mask))), V::set(1));
     unrolled<fp4_terms>([&](auto t) {
-        const auto exponent = V::add(V::set(row_exponents[t]), V::load(column_exponents + t * panel_width<V>));
+        const auto exponent =
+            V::add(V::set(terms.row_exponents[t]), V::load(terms.column_exponents + t * panel_width<V>));
         largest = V::max(largest, V::add(exponent, V::set(127)));
     });
+    if constexpr (count == 1) {  // the sum holds if none of its terms is cut
+        const auto unit = V::mul(V::set_float(terms.row_scales[0]), V::load_float(terms.column_scales));
+        const auto field = V::template shift_right<23>(V::as_int(unit));
+        wrong = V::bit_or(wrong, V::sub(V::add(field, V::set(task.fraction_bits)), largest));
+    }
     wrong =
         V::bit_or(wrong, V::bit_or(V::sub(largest, V::set(lowest_field + 5)), V::sub(V::set(highest_field), largest)));
     largest = V::min(V::max(largest, V::set(lowest_field + 5)), V::set(highest_field));
     const auto align = V::template shift_left<23>(V::sub(V::set(254 + task.fraction_bits), largest));
-    const auto term_align = V::template shift_left<23>(V::sub(V::set(254 + task.fraction_bits - task.point), largest));
+    const int point = count == 1 ? 0 : task.point;
+    const auto term_align = V::template shift_left<23>(V::sub(V::set(254 + task.fraction_bits - point), largest));
     auto low = V::integral(V::mul(V::widen_low(addend), V::widen_low(align)));
     auto high = V::integral(V::mul(V::widen_high(addend), V::widen_high(align)));
     const auto term_low = V::widen_low(term_align);
     const auto term_high = V::widen_high(term_align);
-    unrolled<fp4_terms>([&](auto t) {
-        const auto scales = V::load(column_scales + t * panel_width<V>);
-        low = V::add(low, cut_term<V>(V::to_double_low(terms.units[t]), row_scales[t], V::widen_low(scales), term_low));
-        high = V::add(high,
-                      cut_term<V>(V::to_double_high(terms.units[t]), row_scales[t], V::widen_high(scales), term_high));
+    unrolled<count>([&](auto t) {
+        const auto scales = V::load(terms.column_scales + t * panel_width<V>);
+        const double row_scale = terms.row_scales[t];
+        low = V::add(low, cut_term<V>(V::to_double_low(terms.units[t]), row_scale, V::widen_low(scales), term_low));
+        high =
+            V::add(high, cut_term<V>(V::to_double_high(terms.units[t]), row_scale, V::widen_high(scales), term_high));
     });
     const auto back = V::template shift_left<23>(V::sub(largest, V::set(task.fraction_bits)));
     const auto zero = V::set_double(0);  // a sum of zeros is +0
@@ -54,33 +69,203 @@ template <class V>
                                       V::mul(V::add(high, zero), V::widen_high(back))));
 }
 
+/// An instruction of one row by its vectors of columns: terms(v) are those of one.
+template <class V, class Terms>
+[[gnu::always_inline]] inline void fp4_row(const Fp4Task& task, std::int64_t row, const Terms& terms) {
+    unrolled<vectors_per_panel>([&](auto v) {
+        typename V::Int wrong = V::set(0);
+        fp4_vector<V>(task, terms(v), task.c + row * panel_width<V> + v * V::lanes, wrong);
+        task.suspects[row] |= V::sign_bits(wrong) << (v * V::lanes);
+    });
+}
+
+/// What is read of an instruction's scales for one row.
 template <class V>
-void run_fp4(const Fp4Task& task) {
-    const typename V::FloatMode mode(false);  // scales may be subnormal numbers of fp32
-    constexpr std::int64_t steps = 8 * fp4_terms;
-    for (std::int64_t i = 0; i < task.instructions; ++i) {
-        const std::uint32_t* b = task.b + i * steps * panel_width<V>;
-        const std::int64_t column = i * fp4_terms * panel_width<V>;
-        for (std::int64_t row = 0; row < task.rows; ++row) {
-            const std::uint32_t* a = task.a + row * task.a_stride + i * steps;
-            const std::int64_t scale = row * task.scale_stride + i * fp4_terms;
-            Fp4Terms<V> terms[vectors_per_panel];
-            for (int t = 0; t < fp4_terms; ++t) {
-                typename V::Int sum[1][vectors_per_panel];
-                unrolled<vectors_per_panel>([&](auto v) { sum[0][v] = V::set(0); });
-                const std::uint32_t* at = a + 8 * t;
-                add_steps<V, 1>(&at, b + 8 * t * panel_width<V>, 8, sum);
-                unrolled<vectors_per_panel>([&](auto v) { terms[v].units[t] = sum[0][v]; });
+struct Fp4Scales {
+    const float* a;
+    const float* b;
+    const std::int32_t* a_exponents;
+    const std::int32_t* b_exponents;
+
+    Fp4Scales(const Fp4Task& task, std::int64_t instruction, std::int64_t row)
+        : a(task.a_scales + row * task.scale_stride + instruction * fp4_terms),
+          b(task.b_scales + instruction * fp4_terms * panel_width<V>),
+          a_exponents(task.a_exponents + (a - task.a_scales)),
+          b_exponents(task.b_exponents + (b - task.b_scales)) {}
+};
+
+/// A row whose sum is one integer, where c may be cut or the sum does not fit fp32: rare.
+template <class V>
+[[gnu::noinline]] void finish_wide(const Fp4Task& task, std::int64_t instruction, std::int64_t row,
+                                   const typename V::Int (&sum)[vectors_per_panel]) {
+    const Fp4Scales<V> scales(task, instruction, row);
+    fp4_row<V>(task, row, [&](auto v) {
+        return Fp4Terms<V, 1>{{sum[v]},
+                              task.a_units + row * task.instructions + instruction,
+                              task.b_units + instruction * panel_width<V> + v * V::lanes,
+                              scales.a_exponents,
+                              scales.b_exponents + v * V::lanes};
+    });
+}
+
+/// A row whose sum is one integer.
+template <class V, bool fours>
+[[gnu::always_inline]] inline void finish_folded(const Fp4Task& task, std::int64_t instruction, std::int64_t row,
+                                                 const typename V::Int (&sum)[vectors_per_panel]) {
+    const std::int64_t of_row = row * task.instructions + instruction;
+    const std::int64_t of_columns = instruction * panel_width<V>;
+    float* const c = task.c + row * panel_width<V>;
+    const auto unit = V::set_float(task.a_units[of_row]);
+    const auto least = V::set(task.a_least[of_row]);
+    auto wrong = V::set(0);
+    typename V::Float result[vectors_per_panel];
+    unrolled<vectors_per_panel>([&](auto v) __attribute__((always_inline)) {
+        const std::int64_t column = of_columns + v * V::lanes;
+        const auto addend = V::load(c + v * V::lanes);
+        const auto magnitude = V::bit_and(addend, V::set(0x7FFFFFFF));
+        const auto above =
+            V::zero_where_zero(magnitude, V::sub(magnitude, V::add(least, V::load(task.b_least + column))));
+        wrong = V::bit_or(wrong, V::bit_or(above, V::sub(V::set(task.addend_range), above)));
+        if constexpr (!fours) {  // those of bytes are below 2^21
+            const auto exact = V::set(1 << 24);
+            wrong = V::bit_or(wrong, V::bit_or(V::add(exact, sum[v]), V::sub(exact, sum[v])));
+        }
+        const auto scale = V::mul(unit, V::load_float(task.b_units + column));
+        if constexpr (V::has_fast_fma) {
+            result[v] = V::fma(V::to_float(sum[v]), scale, V::as_float(addend));
+        } else {  // the product is exact
+            result[v] = V::add(V::mul(V::to_float(sum[v]), scale), V::as_float(addend));
+        }
+    });
+    if (V::sign_bits(wrong) == 0) {
+        unrolled<vectors_per_panel>([&](auto v)
+                                        __attribute__((always_inline)) { V::store(c + v * V::lanes, result[v]); });
+        return;
+    }
+    typename V::Int kept[vectors_per_panel];  // so that the sums themselves stay in registers
+    unrolled<vectors_per_panel>([&](auto v) __attribute__((always_inline)) { kept[v] = sum[v]; });
+    finish_wide<V>(task, instruction, row, kept);
+}
+
+/// An instruction of R rows whose sums are one integer each.
+template <class V, bool fours, int R>
+[[gnu::always_inline]] inline void run_folded(const Fp4Task& task, std::int64_t instruction, std::int64_t row) {
+    constexpr std::int64_t steps = fp4_k / (fours ? 4 : 2);
+    const std::uint32_t* a[R];
+    typename V::Int sum[R][vectors_per_panel];
+    unrolled<R>([&](auto r) __attribute__((always_inline)) {
+        a[r] = task.a + (row + r) * task.a_stride + instruction * steps;
+        unrolled<vectors_per_panel>([&](auto v) __attribute__((always_inline)) {
+            if constexpr (fours) {
+                sum[r][v] = V::load(task.b_sums + instruction * panel_width<V> + v * V::lanes);
+            } else {
+                sum[r][v] = V::set(0);
             }
-            unrolled<vectors_per_panel>([&](auto v) {
-                typename V::Int wrong = V::set(0);
-                fp4_vector<V>(task, terms[v], task.a_scales + scale, task.a_exponents + scale,
-                              task.b_scales + column + v * V::lanes, task.b_exponents + column + v * V::lanes,
-                              task.c + row * panel_width<V> + v * V::lanes, wrong);
-                task.suspects[row] |= V::sign_bits(wrong) << (v * V::lanes);
-            });
+        });
+    });
+    add_steps<V, R, fours, 2>(a, task.b + instruction * steps * panel_width<V>, steps, sum);
+    unrolled<R>([&](auto r)
+                    __attribute__((always_inline)) { finish_folded<V, fours>(task, instruction, row + r, sum[r]); });
+}
+
+/// An instruction of one row whose terms are scaled one by one.
+template <class V>
+[[gnu::always_inline]] inline void run_terms(const Fp4Task& task, std::int64_t instruction, std::int64_t row) {
+    constexpr std::int64_t steps = 8;  // of a term
+    const std::uint32_t* a = task.a + row * task.a_stride + instruction * fp4_terms * steps;
+    const std::uint32_t* b = task.b + instruction * fp4_terms * steps * panel_width<V>;
+    typename V::Int units[fp4_terms][1][vectors_per_panel];
+    for (int t = 0; t < fp4_terms; ++t, a += steps, b += steps * panel_width<V>) {
+        unrolled<vectors_per_panel>([&](auto v) { units[t][0][v] = V::set(0); });
+        add_steps<V, 1>(&a, b, steps, units[t]);
+    }
+    const Fp4Scales<V> scales(task, instruction, row);
+    fp4_row<V>(task, row, [&](auto v) {
+        return Fp4Terms<V, fp4_terms>{{units[0][0][v], units[1][0][v], units[2][0][v], units[3][0][v]},
+                                      scales.a,
+                                      scales.b + v * V::lanes,
+                                      scales.a_exponents,
+                                      scales.b_exponents + v * V::lanes};
+    });
+}
+
+template <class V, bool fours>
+void run_fp4(const Fp4Task& task) {
+    // Scales may be subnormal numbers of fp32. Toward zero rounds what is not exact here.
+    const typename V::FloatMode mode(false, false, V::FloatMode::Rounding::toward_zero);
+    constexpr int R = V::lanes == 16 ? 3 : 2;  // as many rows as the registers hold
+    for (std::int64_t i = 0; i < task.instructions; ++i) {
+        std::int64_t row = 0;
+        if (fours || task.folded[i] != 0) {
+            for (; row + R <= task.rows; row += R) run_folded<V, fours, R>(task, i, row);
+            for (; row + 2 <= task.rows; row += 2) run_folded<V, fours, 2>(task, i, row);
+            for (; row < task.rows; ++row) run_folded<V, fours, 1>(task, i, row);
+        }
+        if constexpr (!fours) {
+            for (; row < task.rows; ++row) run_terms<V>(task, i, row);
         }
     }
+}
+
+// Operands from values (fp4_operands.hpp).
+
+/// An operand of each lane; marks in `wrong` what is not a number of the format.
+template <class V>
+[[gnu::always_inline]] inline typename V::Int fp4_operand(const Fp4Packing& task, const float* values,
+                                                          typename V::Float factor, typename V::Int& wrong) {
+    const auto x = V::load_float(values);
+    const auto no_sign = V::set(0x7FFFFFFF);
+    const auto units = V::mul(x, V::set_float(task.units_in_one));
+    const auto whole = V::as_int(V::to_float(V::truncate(units)));
+    const auto too_large = V::all_sign(V::sub(V::set(task.max_finite), V::bit_and(V::as_int(x), no_sign)));
+    wrong = V::bit_or(wrong, V::bit_or(too_large, V::bit_and(V::as_int(x), V::set(task.dropped_bits))));
+    wrong = V::bit_or(wrong, V::bit_and(V::bit_xor(whole, V::as_int(units)), no_sign));
+    return V::truncate(V::mul(x, factor));
+}
+
+template <class V>
+[[gnu::always_inline]] inline bool none_of(typename V::Int wrong) {
+    return V::sign_bits(V::bit_or(wrong, V::sub(V::set(0), wrong))) == 0;
+}
+
+/// One instruction of a row of A.
+template <class V, bool fours>
+bool pack_fp4_row(const Fp4Packing& task) {
+    auto wrong = V::set(0);
+    for (int k = 0; k < fp4_k; k += V::lanes) {
+        const auto operand = fp4_operand<V>(task, task.values + k, V::set_float(task.factors[k / 16]), wrong);
+        if constexpr (fours) {
+            V::store8(reinterpret_cast<std::uint8_t*>(task.words) + k, V::add(operand, V::set(fp4_byte_offset)));
+        } else {
+            V::store16(reinterpret_cast<std::uint16_t*>(task.words) + k, V::bit_and(operand, V::set(0xFFFF)));
+        }
+    }
+    return none_of<V>(wrong);
+}
+
+/// One instruction of a panel of B.
+template <class V, bool fours>
+bool pack_fp4_panel(const Fp4Packing& task) {
+    constexpr int each = fours ? 4 : 2;
+    auto wrong = V::set(0);
+    for (int v = 0; v < vectors_per_panel; ++v) {
+        auto sum = V::set(0);
+        for (int k = 0; k < fp4_k; k += each) {
+            const auto factor = V::load_float(task.factors + k / 16 * panel_width<V> + v * V::lanes);
+            auto word = V::set(0);
+            unrolled<each>([&](auto i) {
+                const auto operand =
+                    fp4_operand<V>(task, task.values + (k + i) * task.stride + v * V::lanes, factor, wrong);
+                if constexpr (fours) sum = V::add(sum, operand);
+                const auto kept = V::bit_and(operand, V::set(fours ? 0xFF : 0xFFFF));
+                word = V::bit_or(word, V::template shift_left<i * 32 / each>(kept));
+            });
+            V::store(task.words + k / each * panel_width<V> + v * V::lanes, word);
+        }
+        static_assert(fp4_byte_offset == 128);
+        if constexpr (fours) V::store(task.sums + v * V::lanes, V::sub(V::set(0), V::template shift_left<7>(sum)));
+    }
+    return none_of<V>(wrong);
 }
 
 }  // namespace

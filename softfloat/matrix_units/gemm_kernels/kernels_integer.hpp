@@ -9,18 +9,44 @@
 namespace ulp::gemm_kernels {
 namespace {
 
-/// sum[row][v] += steps [0, steps) of R rows and the panel's columns.
-template <class V, int R>
+/// sum + the products of a word's two 16-bit operands, or, `fours`, of four unsigned bytes of a and four signed ones of
+/// b.
+template <class V, bool fours>
+[[gnu::always_inline]] inline typename V::Int add_products(typename V::Int sum, typename V::Int a, typename V::Int b) {
+    if constexpr (fours) {
+        return V::add_byte_products(sum, a, b);
+    } else if constexpr (requires { V::add_word_products(sum, a, b); }) {
+        return V::add_word_products(sum, a, b);
+    } else {
+        return V::add(sum, V::mul_add_words(a, b));
+    }
+}
+
+/// sum[row][v] += steps [0, steps) of R rows and the panel's columns, `turn` of them in one turn of the loop.
+template <class V, int R, bool fours = false, int turn = 1>
 [[gnu::always_inline]] inline void add_steps(const std::uint32_t* const* a, const std::uint32_t* b, std::int64_t steps,
                                              typename V::Int (*sum)[vectors_per_panel]) {
-    for (std::int64_t step = 0; step < steps; ++step) {
-        typename V::Int factor[R];
-        unrolled<R>([&](auto r) { factor[r] = V::set(a[r][step]); });
-        unrolled<vectors_per_panel>([&](auto v) {
-            const auto column = V::load(b + step * panel_width<V> + v * V::lanes);
-            unrolled<R>([&](auto r) { sum[r][v] = V::add(sum[r][v], V::mul_add_words(factor[r], column)); });
+    typename V::Int total[R][vectors_per_panel];  // whose addresses nobody takes: they stay in registers
+    const auto each = [](const auto& f) __attribute__((always_inline)) {
+        unrolled<R>([&](auto r) __attribute__((always_inline)) {
+            unrolled<vectors_per_panel>([&](auto v) __attribute__((always_inline)) { f(r, v); });
         });
+    };
+    each([&](auto r, auto v) __attribute__((always_inline)) { total[r][v] = sum[r][v]; });
+    const auto add_step = [&](std::int64_t step) __attribute__((always_inline)) {
+        typename V::Int factor[R];
+        unrolled<R>([&](auto r) __attribute__((always_inline)) { factor[r] = V::set(a[r][step]); });
+        unrolled<vectors_per_panel>([&](auto v) __attribute__((always_inline)) {
+            const auto column = V::load(b + step * panel_width<V> + v * V::lanes);
+            unrolled<R>([&](auto r) __attribute__((always_inline)) {
+                total[r][v] = V::computed_here(add_products<V, fours>(total[r][v], factor[r], column));
+            });
+        });
+    };
+    for (std::int64_t step = 0; step < steps; step += turn) {
+        unrolled<turn>([&](auto i) __attribute__((always_inline)) { add_step(step + i); });
     }
+    each([&](auto r, auto v) __attribute__((always_inline)) { sum[r][v] = total[r][v]; });
 }
 
 /// c + sum, clamped to int32.

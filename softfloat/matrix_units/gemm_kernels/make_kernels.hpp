@@ -3,9 +3,7 @@
 
 #include "softfloat/matrix_units/gemm_kernels/kernels_chain.hpp"
 #include "softfloat/matrix_units/gemm_kernels/kernels_encode.hpp"
-#include "softfloat/matrix_units/gemm_kernels/kernels_fp4.hpp"
 #include "softfloat/matrix_units/gemm_kernels/kernels_fused.hpp"
-#include "softfloat/matrix_units/gemm_kernels/kernels_integer.hpp"
 #include "softfloat/matrix_units/gemm_kernels/kernels_late.hpp"
 
 namespace ulp::gemm_kernels {
@@ -36,7 +34,7 @@ constexpr void fill(Kernels& kernels, int at) {
 }
 
 template <class V>
-constexpr Kernels make_kernels(const char* name) {
+constexpr Kernels make_kernels(const char* name, const IntegerKernels& integers) {
     Kernels kernels{};
     kernels.name = name;
     kernels.lanes = V::lanes;
@@ -47,8 +45,7 @@ constexpr Kernels make_kernels(const char* name) {
     fill<V, 4>(kernels, 3);
     kernels.add_segment[0] = add_segment<V, ResultKind::fp32_toward_zero>;
     kernels.add_segment[1] = add_segment<V, ResultKind::fp16_nearest>;
-    kernels.integers = run_integers<V>;
-    kernels.fp4 = run_fp4<V>;
+    kernels.integers = &integers;
     kernels.fp64 = run_fp64<V>;
     kernels.encode_row = encode_row<V>;
     kernels.encode_panel = encode_panel<V>;

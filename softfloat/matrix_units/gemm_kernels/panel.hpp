@@ -103,22 +103,60 @@ struct IntegerTask {
 /// Terms of an FP4 instruction: sums of 16 products.
 inline constexpr int fp4_terms = 4;
 
-/// A chain of FP4 instructions for some rows and one panel; steps as in IntegerTask.
+inline constexpr int fp4_k = 16 * fp4_terms;  // products of an FP4 instruction
+/// Operands of A that are bytes, four a word, are unsigned: this much is added to them.
+inline constexpr int fp4_byte_offset = 128;
+
+/// A chain of FP4 instructions for some rows and one panel; operands and scales as fp4_operands.hpp makes them.
 struct Fp4Task {
-    const std::uint32_t* a;
-    const std::uint32_t* b;
+    const std::uint32_t* a;           // [row][step], rows a_stride apart
+    const std::uint32_t* b;           // [step][column]
     const float* a_scales;            // [row][term], rows scale_stride apart
     const std::int32_t* a_exponents;  // exponents of their unit digits
     const float* b_scales;            // [term][column]
     const std::int32_t* b_exponents;
-    float* c;                 // [row][column], in and out
-    std::uint64_t* suspects;  // [row]
+    const char* folded;           // [instruction]: whether the operands are multiplied by their scales
+    const float* a_units;         // [row][instruction]: what 1 stands for in a folded instruction, times 2^-point
+    const float* b_units;         // [instruction][column]
+    const std::int32_t* a_least;  // [row][instruction]; plus the column's: the word of the smallest c that is not cut
+    const std::int32_t* b_least;  // [instruction][column]
+    std::int32_t addend_range;    // words from there on with which no term is cut
+    const std::int32_t* b_sums;   // [instruction][column], with bytes: where sums begin, which undoes the offset
+    float* c;                     // [row][column], in and out
+    std::uint64_t* suspects;      // [row]
     std::int64_t a_stride;
     std::int64_t scale_stride;
     std::int64_t instructions;
     std::int64_t rows;
     int fraction_bits;
     int point;  // the smallest product is 2^-point
+};
+
+/// Values of one FP4 instruction, of a row of A or of a panel of B, and where their operands go.
+struct Fp4Packing {
+    const float* values = nullptr;  // [k]; of B [k][column], rows `stride` apart
+    std::int64_t stride = 0;
+    const float* factors = nullptr;                  // [term], of B [term][column]: an operand is its value times that
+    float units_in_one = 1;                          // 1 / the format's smallest number
+    std::uint32_t dropped_bits = 0, max_finite = 0;  // of the format, as in Grid
+    std::uint32_t* words = nullptr;                  // [step], of B [step][column]
+    std::int32_t* sums = nullptr;                    // of B, bytes: Fp4Task::b_sums of the instruction
+};
+
+/// Kernels of FP4 on operands of one width. Packing returns false if a value is not a number of the format.
+struct Fp4Kernels {
+    void (*multiply)(const Fp4Task&);
+    bool (*pack_row)(const Fp4Packing&);
+    bool (*pack_panel)(const Fp4Packing&);
+};
+
+/// One instruction set's kernels of integers.
+struct IntegerKernels {
+    void (*multiply)(const IntegerTask&);
+    bool can_fold;      // whether FP4 instructions may be folded: their sums are rounded toward zero
+    Fp4Kernels fp4[2];  // on 16-bit operands, and on bytes; null where no instruction multiplies those
+
+    static const IntegerKernels portable, avx2, avx512, avx512_vnni, neon;
 };
 
 /// A chain of fp64 fused multiply-adds for some rows and one panel of vectors_per_fp64_panel vectors of columns.
@@ -150,13 +188,13 @@ struct Kernels {
     PanelKernel chain[chain_kinds][vectors_per_panel];
     /// c[i] + sums[i] in fp32, rounded to nearest even there or then in fp16; whole vectors.
     void (*add_segment[2])(float* c, const float* sums, std::int64_t count);  // [ResultKind]
-    void (*integers)(const IntegerTask&);
-    void (*fp4)(const Fp4Task&);
+    const IntegerKernels* integers;
     void (*fp64)(const Fp64Task&);
     RowEncoder encode_row;
     PanelEncoder encode_panel;
 
-    static const Kernels portable, avx2, avx512, neon;  // chosen by kernels_of (softfloat/vector/dispatch.hpp)
+    static const Kernels portable, avx2, avx512, avx512_vnni,
+        neon;  // chosen by kernels_of (softfloat/vector/dispatch.hpp)
 };
 
 constexpr std::int64_t panel_width(const Kernels& kernels) { return std::int64_t{vectors_per_panel} * kernels.lanes; }

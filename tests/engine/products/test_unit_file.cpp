@@ -64,6 +64,14 @@ TEST_CASE("every variation is written and read") {
                        .negative_zeros = true};
     model.nan = ulp::NanStyle::quiet;
     CHECK(read_model(ulp::unit_json({"test", model})) == model);
+    model.variation = {.invert_opposing = true};
+    model.instruction_k = model.group_size = 256;
+    CHECK(read_model(ulp::unit_json({"test", model})) == model);
+    TensorCoreModel steps = ulp::unit_model<TensorCoreModel>("arm:bfdot.bf16.fp32");
+    CHECK(read_model(ulp::unit_json({"test", steps})) == steps);
+    steps.rounding = ulp::Rounding::toward_zero;
+    CHECK(read_model(ulp::unit_json({"test", steps})) == steps);
+    model.instruction_k = model.group_size = 16;
     model.variation = {.sticky = true, .flush_addend = true};
     model.a_format = ulp::custom_format(5, -6, 7);  // no name
     model.a_format.unused_exponents = 0;
@@ -88,7 +96,8 @@ TEST_CASE("what is wrong with a file is said in one sentence that names the fiel
     CHECK(is_said(changed(hopper, "\"sticky\"", "\"stiky\""), "\"stiky\" is not known here; there are"));
     CHECK(is_said(changed(hopper, "\"sticky\"", "\"stiky\""), "c_enters, alignment, sticky"));
     CHECK(is_said(changed(hopper, "\"group_size\": 16,", ""), "\"group_size\" is missing; there are"));
-    CHECK(is_said(changed(hopper, "\"group_size\": 16", "\"group_size\": \"16\""), "give a whole number from 1 to 64"));
+    CHECK(
+        is_said(changed(hopper, "\"group_size\": 16", "\"group_size\": \"16\""), "give a whole number from 1 to 256"));
     CHECK(is_said(changed(hopper, "\"group_size\": 16", "\"group_size\": 32"), "\"instruction_k\" (16)"));
     CHECK(is_said(changed(hopper, "\"sticky\": false", "\"sticky\": 0"), "give true or false"));
     CHECK(is_said(changed(hopper, "\"rounding\": \"toward_zero\"", "\"rounding\": \"toward\""),
@@ -97,6 +106,13 @@ TEST_CASE("what is wrong with a file is said in one sentence that names the fiel
     CHECK(is_said(changed(hopper, "\"flush\": []", "\"flush\": [\"b\"]"), "operands, c, results"));
     CHECK(is_said(changed(hopper, "\"fraction_bits\": 25", "\"fraction_bits\": 122"), "128 bits; choose at most 121"));
     CHECK(is_said(changed(hopper, "\"output_fraction_bits\": 23", "\"output_fraction_bits\": 24"), "fp32 has 23"));
+    CHECK(is_said(changed(hopper, "\"sticky\": false,\n  \"invert_opposing\": false",
+                          "\"sticky\": true,\n  \"invert_opposing\": true"),
+                  "\"c_enters\" must then be with_products"));
+    CHECK(is_said(changed("x86:vdpbf16ps.bf16.fp32", "\"negative_zeros\": false", "\"negative_zeros\": true"),
+                  "must then be fused or pairwise"));
+    CHECK(is_said(changed("gfx942:mfma.fp16.fp32", "\"nan\"", "\"rounding\": \"odd\", \"nan\""),
+                  "\"rounding\" is not known"));
     CHECK(is_said(changed(hopper, "\"kind\": \"floating_point\"", "\"kind\": \"float\""),
                   "choose one of floating_point"));
     CHECK(is_said(changed(hopper, "\"accumulator\": \"fp32\"", "\"accumulator\": \"fp64\""), "fit fp32"));

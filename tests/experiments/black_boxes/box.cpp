@@ -23,6 +23,7 @@ struct Box {
     Addend addend = Addend::with;
     bool nearest = false, away = false, fp16_products = false, normalise = false, saturate = false, quiet = false;
     bool flush_operands = false, flush_addend = false, flush_results = false, descending = false;
+    bool inverted = false;  // terms against c's sign, bit by bit
 };
 
 struct Term {
@@ -149,7 +150,10 @@ std::uint32_t group_sum(const Box& box, const std::uint64_t* a, const std::uint6
         if (t.exponent > largest) largest = t.exponent;
     }
     Int128 sum = 0;
-    for (int i = 0; i < used; ++i) sum += aligned(box, terms[i], largest);
+    for (int i = 0; i < used; ++i) {
+        const bool opposes = box.inverted && terms[i].negative != ((c >> 31) != 0);
+        sum += aligned(box, terms[i], largest) + (opposes ? (terms[i].negative ? -1 : 1) : 0);
+    }
     return rounded(box, sum, largest - box.f - (box.cut == Cut::sticky ? 1 : 0));
 }
 
@@ -179,6 +183,22 @@ float chain(const std::uint64_t* a, const std::uint64_t* b, float c, bool descen
     return c;
 }
 
+/// x + y in fp32, to odd: of the numbers beside an inexact sum the one whose last bit is set.
+float sum_to_odd(double x, double y) {
+    const double sum = x + y;
+    if (!std::isfinite(sum)) return static_cast<float>(sum);
+    const double error = (x - (sum - (sum - x))) + (y - (sum - x));
+    const auto near = static_cast<float>(sum);
+    const double rest = (sum - static_cast<double>(near)) + error;
+    if (rest == 0 || (word_of(near) & 1) != 0) return near;
+    return std::nextafterf(near, rest > 0 ? INFINITY : -INFINITY);
+}
+
+float chain_to_odd(const std::uint64_t* a, const std::uint64_t* b, float c) {
+    for (int k = 0; k < 8; ++k) c = sum_to_odd(half_value(a[k]) * half_value(b[k]), static_cast<double>(c));
+    return c;
+}
+
 std::uint32_t quiet(float x) { return std::isnan(x) ? 0x7FC00000 : word_of(x); }
 
 std::uint32_t answer(const std::string& name, const std::uint64_t* a, const std::uint64_t* b, std::uint32_t c) {
@@ -188,6 +208,7 @@ std::uint32_t answer(const std::string& name, const std::uint64_t* a, const std:
     if (name == "constant") return word_of(1.0F);
     if (name == "chain") return quiet(chain(a, b, float_of(c), false));
     if (name == "chain_descending") return quiet(chain(a, b, float_of(c), true));
+    if (name == "chain_odd") return quiet(chain_to_odd(a, b, float_of(c)));
     if (name == "unstable") return fused(box, a, b, c) ^ (calls % 53 == 0 ? 1U : 0U);
     if (name == "double_sum") {
         double sum = static_cast<double>(float_of(c));
@@ -212,6 +233,7 @@ std::uint32_t answer(const std::string& name, const std::uint64_t* a, const std:
     if (name == "flushed") box.flush_operands = box.flush_addend = box.flush_results = true;
     if (name == "c_flushed") box.flush_addend = true;
     if (name == "saturating") box.saturate = true;
+    if (name == "inverted") box.inverted = true;
     if (name == "f30") box.f = 30;
     if (name == "f60") box.f = 60;
     if (name == "groups_of_4") box.group = 4;

@@ -8,9 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "softfloat/float.hpp"
 #include "softfloat/lab/block_scaled_discovery.hpp"
 #include "softfloat/lab/discovery.hpp"
 #include "softfloat/lab/integer_discovery.hpp"
+#include "softfloat/lab/operand_discovery.hpp"
 #include "softfloat/lab/x86_units.hpp"
 
 namespace {
@@ -63,6 +65,77 @@ TEST_CASE("discovery recovers every row of the table from its own unit") {
         const auto rows = ulp::matching_rows(unit, found);
         CHECK(std::find(rows.begin(), rows.end(), &row) != rows.end());
     }
+}
+
+namespace {
+
+/// A unit of fp32 operands that a row of tf32 operands gets with `rounding`.
+DotUnit cutting_unit(const char* key, ulp::Rounding rounding) {
+    const auto& model = ulp::unit_model<ulp::TensorCoreModel>(key);
+    const auto cut = [=](std::span<const std::uint64_t> codes) {
+        std::vector<std::uint64_t> narrow;
+        for (const std::uint64_t code : codes) {
+            ulp::Context context{.rounding = rounding};
+            narrow.push_back(ulp::convert_bits(model.a_format, ulp::formats::fp32, code, context));
+        }
+        return narrow;
+    };
+    const DotUnit inner = ulp::unit_of(model);
+    return {ulp::formats::fp32, ulp::formats::fp32, ulp::formats::fp32, inner.k,
+            [=](std::span<const std::uint64_t> a, std::span<const std::uint64_t> b, std::uint64_t c) {
+                return inner.dot(cut(a), cut(b), c);
+            }};
+}
+
+float rounded_to_bf16(float x) { return static_cast<float>(ulp::bf16(x)); }
+
+}  // namespace
+
+TEST_CASE("operands that are cut before they are multiplied are recognised, and the unit behind them is found") {
+    for (const ulp::Rounding rounding :
+         {ulp::Rounding::toward_zero, ulp::Rounding::nearest_even, ulp::Rounding::nearest_away}) {
+        const DotUnit unit = cutting_unit("sm_80:mma.tf32.fp32", rounding);
+        const ulp::OperandDiscovery found = ulp::discover_operands(unit);
+        CHECK(found.cuts());
+        CHECK(found.a == ulp::OperandReading{10, rounding, true});
+        CHECK(found.b == found.a);
+        CHECK(found.checked > 0);
+        CHECK(found.differ == 0);
+        const DotUnit narrow = ulp::narrowed(unit, found);
+        CHECK(narrow.a_format == ulp::formats::tf32);
+        const auto rows = ulp::matching_rows(narrow, ulp::discover(narrow));
+        CHECK(std::ranges::any_of(rows, [](const auto* row) { return row->key() == "sm_80:mma.tf32.fp32"; }));
+        CHECK(ulp::matching_rows(unit, ulp::discover(unit)).empty());
+    }
+}
+
+TEST_CASE("operands that are read whole are not called cut, whatever happens to their products and sums") {
+    for (const char* key :
+         {"gfx908:mfma.fp32.fp32", "sm_90:mma.fp16.fp32", "sm_90:wgmma.e4m3.fp32", "sm_80:mma.fp16.fp16",
+          "sm_80:mma.fp64.fp64", "arm:bfdot.bf16.fp32", "gfx942:mfma.bf16.fp32"}) {
+        CAPTURE(std::string(key));
+        CHECK_FALSE(ulp::discover_operands(ulp::unit_of(ulp::unit_model<ulp::TensorCoreModel>(key))).cuts());
+    }
+    ulp::TensorCoreModel model = ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp16.fp32");
+    model.fraction_bits = 8;  // of its terms, and of c
+    CHECK_FALSE(ulp::discover_operands(ulp::unit_of(model)).cuts());
+}
+
+TEST_CASE("fp32 products from three of bf16 are recognised by what they leave out") {
+    const DotUnit unit = fp32_unit(4, [](const auto& x, const auto& y, float c) {
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            const float xh = rounded_to_bf16(x[i]), xl = rounded_to_bf16(x[i] - xh);
+            const float yh = rounded_to_bf16(y[i]), yl = rounded_to_bf16(y[i] - yh);
+            c += xl * yh;
+            c += xh * yl;
+            c += xh * yh;
+        }
+        return c;
+    });
+    const ulp::OperandDiscovery found = ulp::discover_operands(unit);
+    CHECK(found.piece_bits == 7);
+    CHECK(found.cuts());
+    CHECK(found.evidence.back().find("pieces of 8 bits") != std::string::npos);
 }
 
 TEST_CASE("FP6 and FP4 units with other parameters are told apart, as far as the formats can ask") {

@@ -155,7 +155,8 @@ TEST_CASE("fused groups keep as many fraction bits as published") {
         const bool floating = !std::holds_alternative<ulp::IntegerModel>(row.model);
         if (!floating || unscaled(row.model).summation != ulp::Summation::fused) continue;
         CAPTURE(row.key());
-        if (unscaled(row.model).instruction_k == 64) continue;  // FP4 with scales: the next test
+        if (unscaled(row.model).instruction_k == 64) continue;        // FP4 with scales: the next test
+        if (unscaled(row.model).variation.invert_opposing) continue;  // test_varied_group.cpp has its published value
         const int bits = published_fraction_bits(row);
         CHECK(survives(row.model, bits));
         CHECK_FALSE(survives(row.model, bits + 1));

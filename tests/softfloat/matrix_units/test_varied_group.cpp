@@ -168,3 +168,38 @@ TEST_CASE("no kernel computes a varied unit") {
     other.nan = ulp::NanStyle::quiet;
     CHECK(ulp::choose_path(other, 64, 64, 64).kernel == ulp::GemmKernel::definition);
 }
+
+TEST_CASE("terms against c's sign are inverted: the published value of a gfx11, and no error where all signs agree") {
+    const TensorCoreModel& model = ulp::unit_model<TensorCoreModel>("gfx11:wmma.fp16.fp32");
+    const Lanes terms{{0x4200, 0x4800}, {0x4800, 0x4400}};  // 3 * 8, 8 * 4
+    CHECK(dot(model, terms, 0xBF800000) == 0x425C0001);     // -1 + 24 + 32 = 55.0000038
+    CHECK(dot(model, terms, fp32_one) == 0x42640000);       // 57
+    TensorCoreModel negated = model;
+    negated.variation.invert_opposing = false;
+    CHECK(dot(negated, terms, 0xBF800000) == 0x425C0000);
+}
+
+TEST_CASE("steps of a chain are rounded to odd, overflow to infinity, are flushed and keep the sign of zeros") {
+    const TensorCoreModel& model = ulp::unit_model<TensorCoreModel>("arm:bfdot.bf16.fp32");
+    constexpr std::uint32_t one_bf16 = 0x3F80, tiny_bf16 = 0x3080, max_bf16 = 0x7F7F;  // 2^-30
+    CHECK(dot(model, {{one_bf16, one_bf16}, {one_bf16, tiny_bf16}}) == 0x3F800001);
+    CHECK(dot(model, {{one_bf16, one_bf16}, {one_bf16, tiny_bf16 | 0x8000}}) == 0x3F7FFFFF);
+    CHECK(dot(model, {{max_bf16, max_bf16}}) == infinity);
+    CHECK(dot(model, {{0x0001, one_bf16}}, 0x00000001) == 0);
+    CHECK(dot(model, {{0x8000, one_bf16}, {0x8000, one_bf16}}, 0x80000000) == 0x80000000);
+    TensorCoreModel other = model;
+    other.rounding = Rounding::toward_zero;
+    CHECK(dot(other, {{one_bf16, one_bf16}, {one_bf16, tiny_bf16}}) == fp32_one);
+    CHECK(dot(other, {{max_bf16, max_bf16}}) == infinity);
+    other.rounding = Rounding::nearest_even;
+    CHECK(dot(other, {{one_bf16, one_bf16}, {one_bf16, tiny_bf16 | 0x8000}}) == fp32_one);
+}
+
+TEST_CASE("an instruction adds up to 256 products at once") {
+    TensorCoreModel model = plain();
+    model.instruction_k = model.group_size = 256;
+    const Lanes ones(256, {one, one});
+    CHECK(dot(model, ones) == 0x43800000);  // 256
+    model.variation.sticky = true;          // by way of 128-bit sums
+    CHECK(dot(model, ones) == 0x43800000);
+}
