@@ -16,6 +16,7 @@ mkdir -p "$to/docs/reference"
 docs/hardware.sh | write docs/hardware.md
 "$ulplab" dev page formats | write docs/reference/formats.md
 "$ulplab" dev page models | write docs/reference/models.md
+"$ulplab" dev page quantizations | write docs/reference/quantizations.md
 "$ulplab" dev page commands | write docs/reference/commands.md
 "$ulplab" dev page claims | write docs/reference/claims.md
 "$ulplab" dev page trainings | write docs/reference/trainings.md

@@ -53,12 +53,35 @@ void require_same_operands(const BoundQuestion& q, const BoundQuestion& other, b
 
 TensorCoreModel bounded_model(const UnitRow& row) {
     if (const auto* model = row.as<TensorCoreModel>()) return *model;
-    throw UsageError(row.key() +
-                     " has no bound: integer units are exact until they wrap, and block scales are not covered");
+    if (const auto* scaled = row.as<BlockScaledModel>()) return scaled->unscaled;
+    throw UsageError(row.key() + " has no bound: integer units are exact until they wrap");
+}
+
+BoundQuestion bound_question(const UnitRow& row, const ProductOrder& order, const std::string& level, bool has_scales) {
+    BoundQuestion q{bounded_model(row), order, false, level};
+    if (const auto* scaled = row.as<BlockScaledModel>()) q.scaled = *scaled;
+    q.has_scales = has_scales || q.scaled.has_value();
+    const TensorCoreModel& m = q.model;
+    if (q.scaled && order != ProductOrder{}) throw UsageError(row.key() + " has no order: it adds in ascending k");
+    if (q.scaled || !has_scales) return q;
+    if (m.accumulator != formats::fp32 || std::max(m.a_format.storage_bits(), m.b_format.storage_bits()) > 8) {
+        throw UsageError(row.key() + " has no bound with scales: it is for operands of up to 8 bits and fp32 results");
+    }
+    if (q.order.promote_every == 0) q.order.promote_every = usual_scale_block;
+    require_fitting(m, q.order);
+    return q;
 }
 
 void settle_level(BoundQuestion& q, const std::string& unit, bool has_operands) {
     q.ordered = q.order != ProductOrder{};
+    if (q.has_scales) {
+        if (!has_operands) throw UsageError(unit + " is bounded with its scales; give the files --a and --b");
+        if (!q.level.empty() && q.level != "magnitudes") {
+            throw UsageError("--level " + q.level + " is of products without scales; with them it is magnitudes");
+        }
+        q.level = "magnitudes";
+        return;
+    }
     const bool looks = has_operand_bounds(q.model) && !q.ordered;
     if (q.level.empty()) q.level = has_operands && looks ? "running" : "apriori";
     if (q.level == "apriori") return;
@@ -79,20 +102,29 @@ BoundAnswer bound_of_product(const BoundQuestion& q, const BasicBoundedProduct<R
     const bool another = reference_kind == BoundReference::unit;
     const BoundQuestion& other = another ? *product.other : q;
     require_same_operands(q, other, c.has_value());
-    const AprioriBound apriori = apriori_bound(q.model, a.cols, q.order);
-    const AprioriBound apriori_of_other = apriori_bound(other.model, a.cols, other.order);
+    if (q.has_scales) {
+        if (reference_kind != BoundReference::exact) throw UsageError("--against is exact for products with scales");
+        require_scales(product.scales, a.rows, b.cols, a.cols, q.scale_block());
+    }
+    const auto apriori_of = [&](const BoundQuestion& of) {
+        return of.has_scales ? AprioriBound{} : apriori_bound(of.model, a.cols, of.order);
+    };
+    const AprioriBound apriori = apriori_of(q), apriori_of_other = apriori_of(other);
     const auto n = static_cast<std::size_t>(b.cols);
     const std::size_t size = static_cast<std::size_t>(a.rows) * n;
     bounds.assign(size, 0.0);
     std::vector<double> magnitudes(size), biases(size), excess(size), ratios(size, 0.0);
-    const double rtol = product.nonnegative ? apriori.gamma : relative_tolerance(q.model);
+    const double rtol = product.nonnegative && !q.has_scales ? apriori.gamma : relative_tolerance(q.model);
     std::atomic<bool> stopped = false;
     for_each_index(a.rows, worth_threads(a.rows > 1), [&](std::int64_t i) {
         for (std::int64_t j = 0; j < b.cols; ++j) {
             if (product.stops && (stopped || product.stops())) stopped = true;
             if (stopped) return;
             const std::size_t e = static_cast<std::size_t>(i) * n + static_cast<std::size_t>(j);
-            const BoundedDot<CodeOf<Real>> dot = bounded_dot<Real>(q.model, a, b, c, i, j);
+            BoundedDot<CodeOf<Real>> dot = bounded_dot<Real>(q.model, a, b, c, i, j);
+            const MatrixView &of_a = product.scales.a, &of_b = product.scales.b;
+            for (std::int64_t p = 0; of_a.data != nullptr && p < of_a.cols; ++p) dot.a_scales.push_back(of_a(i, p));
+            for (std::int64_t p = 0; of_b.data != nullptr && p < of_b.rows; ++p) dot.b_scales.push_back(of_b(p, j));
             const ElementBound element = bound_of(q, apriori, dot);
             bounds[e] = element.absolute;
             magnitudes[e] = element.magnitude;
@@ -104,23 +136,18 @@ BoundAnswer bound_of_product(const BoundQuestion& q, const BasicBoundedProduct<R
             if (another && q.level == "running" && other.level == "running") {
                 apart = std::max(element.interval.below + theirs.above, element.interval.above + theirs.below);
             }
-            const double exact =
-                q.order.epilogue
-                    ? 0
-                    : std::abs(exact_error(q.model, dot.a_codes, dot.b_codes, dot.c_code, CodeOf<Real>{0}));
+            const double exact = q.order.epilogue ? 0 : distance_from_exact(q, dot, CodeOf<Real>{0});
             excess[e] = apart - rtol * std::max(0.0, exact - reference);
             if (d) {
                 const Real given = (*d)(i, j);
-                const double error = std::isfinite(given)
-                                         ? std::abs(exact_error(q.model, dot.a_codes, dot.b_codes, dot.c_code,
-                                                                code_of(q.model.accumulator, given)))
-                                         : infinity;
+                const double error =
+                    std::isfinite(given) ? distance_from_exact(q, dot, code_of(q.model.accumulator, given)) : infinity;
                 ratios[e] = error <= bounds[e] && (error == 0 || std::isinf(bounds[e])) ? 0 : error / bounds[e];
             }
         }
     });
 
-    BoundAnswer answer{.level = q.level, .k = a.cols, .apriori = apriori};
+    BoundAnswer answer{.level = q.level, .k = a.cols, .has_scales = q.has_scales, .apriori = apriori};
     double largest = -1;
     double relative = 0;
     for (std::size_t e = 0; e < size; ++e) {
@@ -259,8 +286,8 @@ std::string json_of(const std::string& unit, const BoundAnswer& x) {
     Json json = {{"model", unit},
                  {"k", x.k},
                  {"groups", x.apriori.groups},
-                 {"gamma", x.apriori.gamma},
-                 {"eta", x.apriori.eta},
+                 {"gamma", x.has_scales ? Json(nullptr) : Json(x.apriori.gamma)},
+                 {"eta", x.has_scales ? Json(nullptr) : Json(x.apriori.eta)},
                  {"shares",
                   {{"alignment", s.alignment},
                    {"rounding", s.rounding},

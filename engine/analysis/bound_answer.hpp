@@ -15,8 +15,11 @@
 
 namespace ulp {
 
-/// The row's floating-point model. Throws UsageError for the other kinds, which have no bounds.
+/// The row's floating-point model, of a unit with block scales that without them. Throws UsageError for integer units,
+/// which have no bounds.
 TensorCoreModel bounded_model(const UnitRow& row);
+/// The question about a row in an order; with `has_scales` sums are promoted, every 128 k unless the order says where.
+BoundQuestion bound_question(const UnitRow& row, const ProductOrder& order, const std::string& level, bool has_scales);
 
 /// Sets `ordered`, and the level where it is empty: running where there are operands and the unit has it, else apriori.
 /// Throws UsageError for a level that the unit or the order does not have.
@@ -25,6 +28,7 @@ void settle_level(BoundQuestion& q, const std::string& unit, bool has_operands);
 struct BoundAnswer {
     std::string level;
     std::int64_t k = 0;
+    bool has_scales = false;  // then there is no gamma
     AprioriBound apriori{};
     std::optional<double> max_absolute{}, max_relative{}, atol{}, rtol{};
     std::optional<double> expected_bias = 0;  // relative to S
@@ -45,6 +49,7 @@ template <class Real>
 struct BasicBoundedProduct {
     BasicMatrixView<const Real> a{}, b{};
     std::optional<BasicMatrixView<const Real>> c{}, d{};
+    BlockScales scales{};  // where the question has scales
     BoundReference reference = BoundReference::exact;
     std::optional<BoundQuestion> other{};  // the other unit
     bool nonnegative = false;              // all numbers have one sign: the tolerance is relative

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <tuple>
 
+#include "engine/files/sharded_model.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {
@@ -19,6 +20,7 @@ namespace fs = std::filesystem;
 struct Found {
     fs::path path;
     std::string label;
+    bool shard = false;  // of a model, which alone has no need of a label
 };
 
 bool holds_tensors(const fs::path& file) {
@@ -50,7 +52,10 @@ void add_pattern(const std::string& pattern, std::vector<Found>& found) {
 std::vector<Found> files_of(const std::string& input) {
     std::vector<Found> found;
     std::error_code error;
-    if (fs::is_directory(input, error)) {
+    if (is_sharded_model(input)) {
+        const std::string model = (fs::path(input) / "").parent_path().filename().string();
+        for (const fs::path& shard : shards_of(input)) found.push_back({shard, model, true});
+    } else if (fs::is_directory(input, error)) {
         add_folder(input, found);
     } else if (!fs::exists(input, error) && input.find_first_of("*?[") != std::string::npos) {
         add_pattern(input, found);
@@ -97,13 +102,15 @@ std::vector<InputTensor> input_tensors(const std::vector<std::string>& inputs) {
     for (const std::string& input : inputs) {
         for (Found& found : files_of(input)) files.push_back(std::move(found));
     }
+    const auto step_of = [](const Found& found) { return found.shard ? std::nullopt : step_in_name(found.path); };
     std::ranges::sort(files, {},
-                      [](const Found& found) { return std::tuple(step_in_name(found.path), found.label, found.path); });
+                      [&](const Found& found) { return std::tuple(step_of(found), found.label, found.path); });
+    const bool one_model = inputs.size() == 1 && !files.empty() && files.front().shard;
     std::vector<InputTensor> tensors;
     for (const Found& found : files) {
         for (StoredBytes& stored : stored_bytes(found.path)) {
-            std::string name = name_of(found, stored.name, files.size() > 1);
-            tensors.push_back({std::move(name), found.path, step_in_name(found.path), std::move(stored)});
+            std::string name = name_of(found, stored.name, files.size() > 1 && !one_model);
+            tensors.push_back({std::move(name), found.path, step_of(found), std::move(stored)});
         }
     }
     return tensors;

@@ -19,7 +19,9 @@ struct InputTensor {
     StoredBytes stored;
 };
 
-/// Files as they are, of folders all .npy, .npz and .safetensors (with those of folders inside), of patterns (*, ?,
+/// Files as they are, of a folder with model.safetensors.index.json the tensors of its shards (engine/files/
+/// sharded_model.hpp), which have no step, of other folders all .npy, .npz and .safetensors (with those of folders
+/// inside), of patterns (*, ?,
 /// [...]) the files that match; sorted by step, then by name. Throws DataError: nothing found, or a file is bad.
 std::vector<InputTensor> input_tensors(const std::vector<std::string>& inputs);
 

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "softfloat/matrix_units/block_scaled.hpp"
 #include "softfloat/matrix_units/bound_operands.hpp"
 #include "softfloat/matrix_units/bounds.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
@@ -21,6 +22,12 @@ struct BoundQuestion {
     ProductOrder order;
     bool ordered = false;  // by more than a chain of instructions
     std::string level;     // apriori, magnitudes or running
+    std::optional<BlockScaledModel>
+        scaled{};             // of units with scales of their own, whose part without them is the model
+    bool has_scales = false;  // the operands have scales: the unit's own, or of promoted sums
+
+    /// k that share a scale.
+    [[nodiscard]] std::int64_t scale_block() const { return scaled ? scaled->scale_block : order.promote_every; }
 };
 
 /// A storage word of up to fp32, which float holds, or of fp64.
@@ -37,6 +44,7 @@ struct BoundedDot {
     std::vector<Code> a_codes, b_codes;
     double c = 0;
     Code c_code = 0;
+    std::vector<float> a_scales{}, b_scales{};  // of each block along k; empty without scales
 };
 
 /// Those of element (i, j) of A * B + C.
@@ -59,6 +67,14 @@ ElementBound whatever_the_operands(const BoundQuestion& q, const AprioriBound& b
 /// At the question's level.
 ElementBound bound_of(const BoundQuestion& q, const AprioriBound& bound, const BoundedDot<std::uint32_t>& dot);
 ElementBound bound_of(const BoundQuestion& q, const AprioriBound& bound, const BoundedDot<std::uint64_t>& dot);
+
+/// Of a dot product with scales. Promoted sums: each partial sum has the unit's a-priori bound for its own operands,
+/// and the product of the scales, its product with the sum and the addition are rounded in fp32. Units with scales of
+/// their own: what each instruction cuts of its scaled terms and of c, and its rounding, for any signs.
+ElementBound scaled_bound(const BoundQuestion& q, const BoundedDot<std::uint32_t>& dot);
+/// |D - s| for a D; the largest fp64 number below where fp64 does not hold it.
+double distance_from_exact(const BoundQuestion& q, const BoundedDot<std::uint32_t>& dot, std::uint32_t d);
+double distance_from_exact(const BoundQuestion& q, const BoundedDot<std::uint64_t>& dot, std::uint64_t d);
 
 /// The storage word of a number of the format.
 inline std::uint32_t code_of(const FloatFormat& format, float x) { return operand_code(format, x); }

@@ -9,6 +9,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "engine/analysis/product_bound.hpp"
 #include "engine/analysis/product_search.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/lab/random_codes.hpp"
@@ -121,12 +122,15 @@ MatrixOf<Real> random_matrix(const FloatFormat& format, DataClass data, Index ro
 }
 
 void multiply(const ProductComputation& way, const ProductOperands<float>& operands, const GemmProblem& problem) {
-    if (!way.scaled) return soft_product(way.model, way.order, problem);
+    BlockScales scales;
+    if (operands.a_scales) scales.a = *operands.a_scales;
+    if (operands.b_scales) scales.b = *operands.b_scales;
+    if (!way.scaled) {
+        if (scales.any() && way.walk != LaneOrder::ascending) throw std::invalid_argument("blocks of k are in order");
+        return soft_product(way.model, way.order, problem, scales);
+    }
     if (way.order != ProductOrder{}) throw std::invalid_argument("units with block scales add in ascending k");
-    BlockScaledProblem scaled{problem};
-    if (operands.a_scales) scaled.a_scales = *operands.a_scales;
-    if (operands.b_scales) scaled.b_scales = *operands.b_scales;
-    gemm(*way.scaled, scaled);
+    gemm(*way.scaled, {problem, scales.a, scales.b});
 }
 void multiply(const ProductComputation& way, const ProductOperands<double>&, const Fp64Problem& problem) {
     fp64_product(way.model, way.order, problem);
@@ -154,10 +158,10 @@ struct ElementOperands {
         for (Index x = 0; x < q.a.cols(); ++x) {
             a.push_back(static_cast<double>(q.a(i, x)));
             b.push_back(static_cast<double>(q.b(x, j)));
-            if (!q.scaled) continue;
-            const Index block = x / q.scaled->scale_block;
-            if (q.a_scales) a.back() *= std::abs(static_cast<double>((*q.a_scales)(i, block)));
-            if (q.b_scales) b.back() *= std::abs(static_cast<double>((*q.b_scales)(block, j)));
+            if (!q.scaled && q.promote_every == 0) continue;
+            const Index block = x / (q.scaled ? q.scaled->scale_block : q.promote_every);
+            if (q.a_scales) a.back() *= static_cast<double>((*q.a_scales)(i, block));
+            if (q.b_scales) b.back() *= static_cast<double>((*q.b_scales)(block, j));
         }
     }
 };
@@ -187,6 +191,29 @@ AprioriBound bound_of_any_order(const BasicProductQuestion<Real>& q) {
     bound.sums = q.epilogue ? 1 : most_pieces_of_k;
     bound.drops_any = bound.drops_sums;
     return bound;
+}
+
+/// Of an element of a product with scales that are multiplied in at each promotion.
+template <class Real>
+double promoted_bound_of(const BasicProductQuestion<Real>& q, std::size_t place) {
+    const auto n = static_cast<std::size_t>(q.d.cols());
+    const auto i = static_cast<Index>(place / n), j = static_cast<Index>(place % n);
+    const BoundQuestion question{
+        .model = q.model, .order = {.promote_every = q.promote_every}, .level = "magnitudes", .has_scales = true};
+    BoundedDot<std::uint32_t> dot;
+    for (Index x = 0; x < q.a.cols(); ++x) {
+        dot.a.push_back(static_cast<double>(q.a(i, x)));
+        dot.b.push_back(static_cast<double>(q.b(x, j)));
+    }
+    dot.c = q.c && !q.epilogue ? static_cast<double>((*q.c)(i, j)) : 0;
+    for (Index p = 0; q.a_scales && p < q.a_scales->cols(); ++p) {
+        dot.a_scales.push_back(static_cast<float>((*q.a_scales)(i, p)));
+    }
+    for (Index p = 0; q.b_scales && p < q.b_scales->rows(); ++p) {
+        dot.b_scales.push_back(static_cast<float>((*q.b_scales)(p, j)));
+    }
+    const ElementBound bound = scaled_bound(question, dot);
+    return bound.absolute + bound.magnitude * static_cast<double>(q.a.cols()) * 0x1p-52;
 }
 
 }  // namespace
@@ -247,6 +274,7 @@ std::vector<double> bounds_of_elements(const BasicProductQuestion<Real>& q, cons
             }
             absolute = bound.gamma * (lifted + m.plain) + bound.eta;
         }
+        if (q.promote_every > 0) absolute = promoted_bound_of(q, place);
         double largest = m.plain + absolute;
         if (q.epilogue) {
             absolute = epilogue_bound(*q.epilogue, absolute, m.plain, std::abs(dot.c), container);

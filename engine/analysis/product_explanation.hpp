@@ -40,6 +40,8 @@ struct BasicProductQuestion {
     std::function<void()> before_each_way{};   // ends the search where it throws
     std::optional<BlockScaledModel> scaled{};  // of units with block scales, whose part without scales is the model
     std::optional<MatrixOf<Real>> a_scales{}, b_scales{};
+    std::int64_t promote_every =
+        0;  // > 0: the scales are of other units, multiplied in at each promotion (BlockScales)
 
     [[nodiscard]] ProductOperands<Real> operands() const { return {a, b, c, a_scales, b_scales}; }
 };

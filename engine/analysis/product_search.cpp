@@ -256,9 +256,11 @@ class Search {
     void run() {
         const std::int64_t k = question_.a.cols();
         const int instruction = question_.model.instruction_k;
-        const auto simple = question_.scaled ? std::vector<ProductOrder>{{}} : simple_orders(k, instruction);
+        const std::int64_t promoted = question_.promote_every;
+        const auto simple = question_.scaled || promoted > 0 ? std::vector<ProductOrder>{{.promote_every = promoted}}
+                                                             : simple_orders(k, instruction);
         attempt(simple, {});
-        const bool only_simple = question_.scaled.has_value() || k == 0;
+        const bool only_simple = question_.scaled.has_value() || promoted > 0 || k == 0;
         const auto formats = sum_formats();
         const auto reduced = reduced_otherwise(equal_pieces(k, instruction), formats);
         if (!found() && !only_simple) attempt(reduced, {.all_walks = false});

@@ -95,8 +95,7 @@ QuantizedTensor rounded_one_by_one(const TensorFormat& how, const Shape& shape, 
         if (!is_nan(how.format, result.codes[i])) continue;
         if (std::isnan(numbers[i])) {
             const auto word = std::bit_cast<Word>(numbers[i]);
-            result.codes[i] =
-                static_cast<std::uint32_t>(nan_with_payload(how.format, array::format_of<Real>(), word));
+            result.codes[i] = static_cast<std::uint32_t>(nan_with_payload(how.format, array::format_of<Real>(), word));
         }
         const std::uint64_t word = nan_with_payload(formats::fp32, how.format, result.codes[i]);
         result.dequantized[i] = std::bit_cast<float>(static_cast<std::uint32_t>(word));
@@ -137,8 +136,14 @@ QuantizedTensor quantized_in_blocks(const TensorFormat& how, const Shape& shape,
     result.code_shape = as_tensor ? shape : Shape{q.lines, q.k};
     std::vector<float> elements(static_cast<std::size_t>(q.lines * q.k));
     for (Index i = 0; i < q.lines * q.k; ++i) elements[static_cast<std::size_t>(i)] = q.elements()(i / q.k, i % q.k);
-    result.codes = codes_in(how.format, elements);
+    if (how.row->elements.whole.any()) {
+        const std::vector<std::uint8_t> codes = element_codes(q);
+        result.codes.assign(codes.begin(), codes.end());
+    } else {
+        result.codes = codes_in(how.format, elements);
+    }
     result.scales = q.scales;
+    result.zero_points = q.zero_points;
     const Index along_k = std::max<Index>(1, q.blocks_along_k);
     result.scale_shape = {static_cast<Index>(q.scales.size()) / along_k, q.blocks_along_k};
     result.tensor_scale = q.tensor_scale;
@@ -203,10 +208,28 @@ QuantizationError error_of(const std::vector<Real>& numbers, const std::vector<f
 template QuantizationError error_of(const std::vector<float>&, const std::vector<float>&);
 template QuantizationError error_of(const std::vector<double>&, const std::vector<float>&);
 
+namespace {
+
+/// Two codes of 4 bits in each byte.
+WrittenArray packed_codes(const std::string& name, const QuantizedTensor& quantized) {
+    Shape shape = quantized.code_shape;
+    if (shape.empty() || shape.back() % 2 != 0) {
+        throw std::invalid_argument("packed codes lie two in a byte along an even last extent; leave out --packed");
+    }
+    shape.back() /= 2;
+    std::vector<std::uint32_t> bytes(quantized.codes.size() / 2);
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = quantized.codes[2 * i] | quantized.codes[2 * i + 1] << 4;
+    return array_of_codes(name, shape, 8, bytes);
+}
+
+}  // namespace
+
 WrittenArrays arrays_of(const std::string& name, const TensorFormat& how, const Shape& shape,
                         const QuantizedTensor& quantized) {
     WrittenArrays arrays;
-    arrays.push_back(array_of_codes(name + ".codes", quantized.code_shape, how.format.storage_bits(), quantized.codes));
+    arrays.push_back(
+        how.packed ? packed_codes(name + ".codes", quantized)
+                   : array_of_codes(name + ".codes", quantized.code_shape, how.format.storage_bits(), quantized.codes));
     if (!quantized.scale_shape.empty()) {
         arrays.push_back(array_of_numbers(name + ".scales", quantized.scale_shape, quantized.scales));
     }
@@ -216,6 +239,9 @@ WrittenArrays arrays_of(const std::string& name, const TensorFormat& how, const 
                                         codes_in(format, quantized.scales)));
     }
     if (how.row) arrays.push_back(array_of_numbers(name + ".tensor_scale", {1}, {&quantized.tensor_scale, 1}));
+    if (!quantized.zero_points.empty()) {
+        arrays.push_back(array_of_numbers(name + ".zero_points", quantized.scale_shape, quantized.zero_points));
+    }
     if (!quantized.signs.empty()) {
         arrays.push_back(
             array_of_numbers(name + ".signs", {static_cast<Index>(quantized.signs.size())}, quantized.signs));

@@ -26,6 +26,7 @@ struct TensorFormat {
     Context rounding{};        // of a format without a row; stochastic: the random bits
     TensorScale scale{};       // of a format without a row
     bool along_first = false;  // blocks and transforms run along the first extent instead of the last
+    bool packed = false;       // two codes of 4 bits are written in each byte
 };
 
 struct QuantizedTensor {
@@ -34,6 +35,7 @@ struct QuantizedTensor {
     std::vector<float> scales;
     Shape scale_shape;  // blocks of lines x blocks along k; none: no scale
     float tensor_scale = 1;
+    std::vector<float> zero_points;  // of whole numbers, in the order of the scales
     std::vector<float> signs;        // of a Hadamard transform
     std::vector<float> dequantized;  // in the shape and order of the tensor, a transform undone
 };
@@ -61,7 +63,8 @@ template <class Real>
 QuantizationError error_of(const std::vector<Real>& numbers, const std::vector<float>& dequantized);
 
 /// NAME.codes, NAME.dequantized, and where there are any NAME.scales, NAME.scale_codes (of formats of at most 8 bits),
-/// NAME.tensor_scale and NAME.signs.
+/// NAME.tensor_scale, NAME.zero_points and NAME.signs. Packed, NAME.codes has half as many bytes along the last extent,
+/// the first code of each in the low half; throws std::invalid_argument where that does not fit.
 WrittenArrays arrays_of(const std::string& name, const TensorFormat& how, const Shape& shape,
                         const QuantizedTensor& quantized);
 

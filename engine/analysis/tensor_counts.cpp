@@ -9,6 +9,7 @@
 #include <span>
 
 #include "engine/watching/histogram.hpp"
+#include "softfloat/matrix_units/nan_payload.hpp"
 #include "softfloat/quantization/quantize.hpp"
 #include "softfloat/round.hpp"
 #include "softfloat/support/parallel.hpp"
@@ -247,21 +248,10 @@ std::vector<std::int64_t> packed_code_counts(const StoredBytes& tensor, int bits
     return counts;
 }
 
-std::vector<float> all_as_floats(const StoredBytes& tensor, const FloatFormat& format) {
-    const int bits = format.storage_bits();
-    std::vector<float> numbers;
-    numbers.reserve(static_cast<std::size_t>(tensor.size * 8 / static_cast<std::uint64_t>(bits)));
-    if (format == formats::fp32) {
-        std::vector<float> copy;
-        const PieceReader next = tensor.open();
-        for (std::string_view piece = next(); !piece.empty(); piece = next()) {
-            const std::span<const float> words = aligned(piece, copy);
-            numbers.insert(numbers.end(), words.begin(), words.end());
-        }
-        return numbers;
-    }
-    each_code(tensor, bits, [&](std::uint64_t code) { numbers.push_back(static_cast<float>(value_of(format, code))); });
-    return numbers;
+float in_fp32(const FloatFormat& format, std::uint64_t code) {
+    Context context;
+    const std::uint64_t word = convert_keeping_nan(formats::fp32, format, code, context);
+    return std::bit_cast<float>(static_cast<std::uint32_t>(word));
 }
 
 /// The elements say which are subnormal, and what they stand for the rest.
@@ -269,7 +259,8 @@ FormatLoss losses_in_blocks(const std::vector<float>& numbers, const Shape& shap
     const auto count = static_cast<std::int64_t>(numbers.size());
     const std::int64_t k = shape.empty() ? 1 : shape.back();
     Quantized quantized = quantize(*format.blocks, MatrixView(numbers.data(), count / k, k));
-    const float smallest = static_cast<float>(std::ldexp(1.0, format.format.emin()));
+    const bool whole = format.blocks->elements.whole.any();  // none of these is subnormal
+    const float smallest = whole ? 0 : static_cast<float>(std::ldexp(1.0, format.format.emin()));
     std::int64_t subnormal = 0;
     for (const float x : quantized.numbers) subnormal += x != 0 && std::fabs(x) < smallest ? 1 : 0;
     std::vector<float> values = dequantize(std::move(quantized));
@@ -291,7 +282,7 @@ void add_blocks(const StoredBytes& tensor, const FloatFormat& type, const std::v
                 TensorCounts& counts) {
     const bool wanted = std::ranges::any_of(formats, [](const JudgedFormat& each) { return each.blocks.has_value(); });
     if (!wanted || counts.count > most_in_blocks) return;
-    const std::vector<float> numbers = all_as_floats(tensor, type);
+    const std::vector<float> numbers = floats_of(tensor, type);
     for (std::size_t f = 0; f < formats.size(); ++f) {
         if (!formats[f].blocks) continue;
         counts.losses[f] = numbers.empty() ? FormatLoss{} : losses_in_blocks(numbers, tensor.shape, formats[f]);
@@ -307,6 +298,27 @@ TensorCounts nothing_yet(const std::vector<JudgedFormat>& formats) {
 }
 
 }  // namespace
+
+std::vector<float> floats_of(const StoredBytes& tensor, const FloatFormat& format) {
+    const int bits = format.storage_bits();
+    std::vector<float> numbers;
+    numbers.reserve(static_cast<std::size_t>(tensor.size * 8 / static_cast<std::uint64_t>(bits)));
+    if (format == formats::fp32) {
+        std::vector<float> copy;
+        const PieceReader next = tensor.open();
+        for (std::string_view piece = next(); !piece.empty(); piece = next()) {
+            const std::span<const float> words = aligned(piece, copy);
+            numbers.insert(numbers.end(), words.begin(), words.end());
+        }
+        return numbers;
+    }
+    std::vector<float> table(bits <= 16 ? std::size_t{1} << bits : 0);
+    for (std::size_t code = 0; code < table.size(); ++code) table[code] = in_fp32(format, code);
+    each_code(tensor, bits, [&](std::uint64_t code) {
+        numbers.push_back(table.empty() ? in_fp32(format, code) : table[static_cast<std::size_t>(code)]);
+    });
+    return numbers;
+}
 
 void TensorCounts::add(const TensorCounts& other) {
     count += other.count;

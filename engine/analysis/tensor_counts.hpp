@@ -50,6 +50,9 @@ struct TensorCounts {
 /// Numbers beyond which a tensor's block-scaled formats are left out: they need the tensor in memory.
 inline constexpr std::int64_t most_in_blocks = std::int64_t{1} << 26;
 
+/// All numbers of a tensor of a format, to nearest in fp32; NaNs keep sign and payload. Throws DataError for damage.
+std::vector<float> floats_of(const StoredBytes& tensor, const FloatFormat& format);
+
 /// Counts a tensor of a type that counted_format knows. Throws DataError for damage.
 TensorCounts count_tensor(const StoredBytes& tensor, const std::vector<JudgedFormat>& formats);
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "engine/files/npy.hpp"
+#include "engine/files/sharded_model.hpp"
 #include "engine/files/whole_file.hpp"
 #include "engine/files/zip.hpp"
 #include "softfloat/errors.hpp"
@@ -95,6 +96,21 @@ WrittenArray array_of_codes(std::string name, Shape shape, int bits, std::span<c
     return array;
 }
 
+std::string safetensors_header(nlohmann::json arrays, const std::map<std::string, std::string>& metadata,
+                               const fs::path& path) {
+    arrays["__metadata__"] = metadata;
+    std::string text;
+    try {
+        text = arrays.dump();
+    } catch (const nlohmann::json::exception&) {
+        refuse_to_write(path, "the name of an array is not UTF-8");
+    }
+    text.resize((text.size() + 7) / 8 * 8, ' ');  // the numbers start at a multiple of eight bytes
+    std::string beginning;
+    append_little_endian(beginning, text.size(), 8);
+    return beginning + text;
+}
+
 void write_safetensors(const fs::path& path, const WrittenArrays& arrays,
                        const std::map<std::string, std::string>& metadata) {
     nlohmann::json header = nlohmann::json::object();
@@ -104,18 +120,8 @@ void write_safetensors(const fs::path& path, const WrittenArrays& arrays,
         header[array.name] = {{"dtype", array.type}, {"shape", array.shape}, {"data_offsets", {at, end}}};
         at = end;
     }
-    header["__metadata__"] = metadata;
-    std::string text;
-    try {
-        text = header.dump();
-    } catch (const nlohmann::json::exception&) {
-        refuse_to_write(path, "the name of an array is not UTF-8");
-    }
-    text.resize((text.size() + 7) / 8 * 8, ' ');  // the numbers start at a multiple of eight bytes
-    std::string beginning;
-    append_little_endian(beginning, text.size(), 8);
     WholeFile file(behind_links(path));
-    file.write(beginning + text);
+    file.write(safetensors_header(header, metadata, path));
     for (const WrittenArray& array : arrays) file.write(array.bytes);
     file.publish();
 }

@@ -60,9 +60,9 @@ bool takes_fp64(const std::string& unit, const TensorCoreModel& model, bool roun
 
 BoundQuestion question_of(const std::string& unit, const py::object& order, const py::object& alpha,
                           const py::object& beta, bool has_c, const std::string& level, const py::object& policy,
-                          bool has_operands) {
+                          bool has_operands, bool has_scales = false) {
     const std::shared_ptr<const UnitRow> row = unit_named(unit);
-    BoundQuestion q{bounded_model(*row), order_of(order), false, level};
+    BoundQuestion q = bound_question(*row, order_of(order), level, has_scales);
     if (!policy.is_none()) q.model = floating_point_model(*row, policy);
     q.order.epilogue = epilogue_of(alpha, beta, has_c, q.model.accumulator == formats::fp64);
     settle_level(q, unit, has_operands);
@@ -73,7 +73,8 @@ BoundQuestion question_of(const std::string& unit, const py::object& order, cons
 template <class Real>
 py::tuple bound_of_arrays(const std::string& unit, const BoundQuestion& q, const py::array& a, const py::array& b,
                           const py::object& c, const py::object& d, const std::string& against,
-                          const std::optional<BoundQuestion>& another, bool nonnegative, bool round) {
+                          const std::optional<BoundQuestion>& another, bool nonnegative, bool round,
+                          const py::object& a_scales, const py::object& b_scales) {
     const auto x = loaded<Real>(a, q.model.a_format, round, "a");
     const auto y = loaded<Real>(b, q.model.b_format, round, "b");
     if (x.cols != y.rows) {
@@ -85,6 +86,14 @@ py::tuple bound_of_arrays(const std::string& unit, const BoundQuestion& q, const
     const auto given = load_if<Real>(d, q.model.accumulator, false, x.rows, y.cols, "d");
     if (given && q.order.epilogue) throw py::value_error("d is compared with products without alpha and beta");
     BasicBoundedProduct<Real> product{x.view(), y.view()};
+    const auto scales_of = [&](const py::object& scales, const char* name) -> std::optional<Matrices> {
+        if (scales.is_none()) return std::nullopt;
+        const FloatFormat& format = q.scaled ? q.scaled->scale_format : formats::fp32;
+        return load_matrices(scales.cast<py::array>(), format, std::nullopt, name);
+    };
+    const auto of_a = scales_of(a_scales, "the scales of a"), of_b = scales_of(b_scales, "the scales of b");
+    if (of_a) product.scales.a = of_a->view(0);
+    if (of_b) product.scales.b = of_b->view(0);
     if (z) product.c = z->view();
     if (given) product.d = given->view();
     product.nonnegative = nonnegative;
@@ -109,15 +118,16 @@ py::tuple bound_of_arrays(const std::string& unit, const BoundQuestion& q, const
 py::tuple bound_of(const std::string& unit, const py::array& a, const py::array& b, const py::object& c,
                    const py::object& d, const std::string& level, const std::string& against, const py::object& order,
                    const py::object& alpha, const py::object& beta, bool nonnegative, bool round,
-                   const py::object& policy) {
+                   const py::object& policy, const py::object& a_scales, const py::object& b_scales) {
     const auto question = [&](const std::string& of) {
-        return question_of(of, order, alpha, beta, !c.is_none(), level, policy, true);
+        return question_of(of, order, alpha, beta, !c.is_none(), level, policy, true,
+                           !(a_scales.is_none() && b_scales.is_none()));
     };
     const BoundQuestion q = question(unit);
     std::optional<BoundQuestion> another;
     if (against != "fp64" && against != "exact") another = question(against);
     const auto bounded = takes_fp64(unit, q.model, round, policy) ? bound_of_arrays<double> : bound_of_arrays<float>;
-    return bounded(unit, q, a, b, c, d, against, another, nonnegative, round);
+    return bounded(unit, q, a, b, c, d, against, another, nonnegative, round, a_scales, b_scales);
 }
 
 /// The same of a scheme: of fp32 numbers, or of fp64 numbers where an array has them.
@@ -280,6 +290,11 @@ std::vector<std::int32_t> int32_values(const py::array& array) {
 py::dict explain_one(const std::string& unit, const py::array& a, const py::array& b, const py::array& c,
                      const py::object& a_scales, const py::object& b_scales, bool round, const py::object& policy) {
     const std::shared_ptr<const UnitRow> row = unit_named(unit);
+    if (row->as<BlockScaledModel>() == nullptr && !(a_scales.is_none() && b_scales.is_none())) {
+        throw py::value_error(unit +
+                              " has no scales in one dot product: they are multiplied in at promotions, of a "
+                              "whole product");
+    }
     py::dict answer;
     if (const auto* scaled = row->as<BlockScaledModel>()) {
         const auto scales = [&](const py::object& of, const char* name) {
@@ -347,6 +362,16 @@ py::tuple explain_product_of(const UnitRow& row, const TensorCoreModel& model, c
         };
         question.a_scales = take(a_scales, question.a.rows(), blocks, "the scales of a");
         question.b_scales = take(b_scales, blocks, question.b.cols(), "the scales of b");
+    } else if (!(a_scales.is_none() && b_scales.is_none())) {
+        if (!a_scales.is_none()) question.a_scales = matrix(a_scales, formats::fp32, false, "the scales of a");
+        if (!b_scales.is_none()) question.b_scales = matrix(b_scales, formats::fp32, false, "the scales of b");
+        question.promote_every = usual_scale_block;
+        if constexpr (!in_fp64) {
+            BlockScales scales;
+            if (question.a_scales) scales.a = *question.a_scales;
+            if (question.b_scales) scales.b = *question.b_scales;
+            require_scales(scales, question.a.rows(), question.b.cols(), question.a.cols(), usual_scale_block);
+        }
     }
     SignalWatch signals;
     question.before_each_way = [&] { signals.check(); };
@@ -366,8 +391,8 @@ py::tuple explain_whole(const std::string& unit, const py::array& a, const py::a
     if (scaled != nullptr && !(alpha.is_none() && beta.is_none() && policy.is_none())) {
         throw py::value_error(unit + " has no alpha, beta and policy");
     }
-    if (scaled == nullptr && !(a_scales.is_none() && b_scales.is_none()))
-        throw py::value_error(unit + " has no scales");
+    const bool no_scales = scaled == nullptr && (row->as<TensorCoreModel>() == nullptr || row->output == "fp64");
+    if (no_scales && !(a_scales.is_none() && b_scales.is_none())) throw py::value_error(unit + " has no scales");
     const TensorCoreModel model = scaled != nullptr ? scaled->unscaled : floating_point_model(*row, policy);
     const auto explained =
         takes_fp64(unit, model, round, policy) ? explain_product_of<double> : explain_product_of<float>;

@@ -377,8 +377,14 @@ py::array codes_of(const py::array_t<float>& numbers, const FloatFormat& format)
 }
 
 /// What `quantize` gives: arrays, and what is needed to dequantise.
-py::dict quantize_matrix(const py::array& x, const std::string& name, std::uint64_t seed, std::uint64_t stream) {
-    const Quantization& how = quantization_by_name(name);
+py::dict quantize_matrix(const py::array& x, const std::string& name, const py::object& element,
+                         const std::optional<std::pair<int, int>>& block, const py::object& scale_format,
+                         std::uint64_t seed, std::uint64_t stream) {
+    QuantizationParts parts;
+    if (!element.is_none()) parts.element = format_of(element);
+    if (!scale_format.is_none()) parts.scale_format = format_of(scale_format);
+    if (block) parts.block = {block->first, block->second};
+    const Quantization how = with_parts(quantization_by_name(name), parts);
     const Matrices lines = load_matrices(numbers_for(how, x), formats::fp32, InputRounding{}, "x");
     Quantized quantized;
     {
@@ -397,7 +403,12 @@ py::dict quantize_matrix(const py::array& x, const std::string& name, std::uint6
     result["element"] = how.element;
     result["block"] = py::make_tuple(quantized.block_lines(), quantized.block_k());
     result["scale_format"] = how.scale.format;
-    if (how.element.storage_bits() <= 8) result["codes"] = codes_of(elements, how.element);
+    if (!quantized.zero_points.empty()) {
+        result["codes"] = matrix_of(element_codes(quantized), quantized.lines, quantized.k);
+        result["zero_points"] = matrix_of(quantized.zero_points, lines_of_blocks, blocks);
+    } else if (how.element.storage_bits() <= 8) {
+        result["codes"] = codes_of(elements, how.element);
+    }
     if (how.scale.format.storage_bits() <= 8 && how.scale.format.code_bits() <= 8 &&
         how.scale.format != formats::power_of_two) {
         result["scale_codes"] = codes_of(scales, how.scale.format);
@@ -408,9 +419,9 @@ py::dict quantize_matrix(const py::array& x, const std::string& name, std::uint6
 using FloatMatrix = py::array_t<float, py::array::c_style | py::array::forcecast>;
 
 /// What elements and scales stand for.
-py::array dequantize_matrix(const std::string& name, const FloatMatrix& elements, const FloatMatrix& scales,
+py::array dequantize_matrix(const std::pair<int, int>& block, const FloatMatrix& elements, const FloatMatrix& scales,
                             float tensor_scale) {
-    Quantized quantized{.how = quantization_by_name(name),
+    Quantized quantized{.how = {.block = {block.first, block.second}},
                         .lines = elements.shape(0),
                         .k = elements.shape(1),
                         .numbers = {elements.data(), elements.data() + elements.size()},

@@ -127,6 +127,17 @@ void require_pieces(const ProductOrder& order, const Sizes& sizes, int instructi
                                       order.split_k, sizes.k, most, instruction_k, most));
 }
 
+std::optional<Matrices> load_scales(const py::object& scales, const FloatFormat& format, std::int64_t rows,
+                                    std::int64_t cols, const char* name) {
+    if (scales.is_none()) return std::nullopt;
+    const auto array = scales.cast<py::array>();
+    if (array.ndim() < 2 || extent(array, 2) != rows || extent(array, 1) != cols) {
+        throw py::value_error(fmt::format("{} have shape {}, the blocks are {} x {}", name,
+                                          py::str(array.attr("shape")).cast<std::string>(), rows, cols));
+    }
+    return load_matrices(array, format, std::nullopt, name);
+}
+
 py::array multiply(const Request& request, const TensorCoreModel& model, const py::array& a, const py::array& b,
                    const py::object& c) {
     const Sizes sizes = sizes_of(a, b);
@@ -138,6 +149,10 @@ py::array multiply(const Request& request, const TensorCoreModel& model, const p
     if (!c.is_none()) require_c(c.cast<py::array>(), sizes);
     if (reads_c) z = load_matrices(c.cast<py::array>(), model.accumulator, request.rounding, "c");
     require_pieces(order, sizes, model.instruction_k);
+    const std::int64_t block = std::max<std::int64_t>(1, order.promote_every);
+    const std::int64_t blocks = (sizes.k + block - 1) / block;
+    const auto a_scales = load_scales(request.a_scales, formats::fp32, sizes.m, blocks, "the scales of a");
+    const auto b_scales = load_scales(request.b_scales, formats::fp32, blocks, sizes.n, "the scales of b");
     Result result(sizes, model.accumulator);
     const bool slow = choose_path(model, sizes.m, sizes.n, sizes.k).kernel == GemmKernel::definition;
     const Panels panels(sizes.m, sizes.n, sizes.k, slow);
@@ -147,7 +162,10 @@ py::array multiply(const Request& request, const TensorCoreModel& model, const p
                                     result.view(batch)};
             if (batch % 64 == 63 && !sizes.is_small()) check_signals();
             panels([&](std::int64_t first, std::int64_t rows) {
-                soft_product(model, order, whole.part(first, 0, rows, sizes.n));
+                BlockScales scales;
+                if (a_scales) scales.a = a_scales->view(batch).part(first, 0, rows, blocks);
+                if (b_scales) scales.b = b_scales->view(batch);
+                soft_product(model, order, whole.part(first, 0, rows, sizes.n), scales);
             });
         }
     });
@@ -225,27 +243,16 @@ py::array multiply_fp64(const Request& request, const TensorCoreModel& model, co
                                    [&](const Fp64Problem& part) { fp64_product(model, order, part); });
 }
 
-std::optional<Matrices> load_scales(const py::object& scales, const FloatFormat& format, std::int64_t rows,
-                                    std::int64_t cols, const char* name) {
-    if (scales.is_none()) return std::nullopt;
-    const auto array = scales.cast<py::array>();
-    if (array.ndim() < 2 || extent(array, 2) != rows || extent(array, 1) != cols) {
-        throw py::value_error(fmt::format("{} have shape {}, the blocks are {} x {}", name,
-                                          py::str(array.attr("shape")).cast<std::string>(), rows, cols));
-    }
-    return load_matrices(array, format, std::nullopt, name);
-}
-
-py::array multiply_scaled(const Request& request, const UnitRow& row, const BlockScaledModel& model, const py::array& a,
-                          const py::array& b, const py::object& c) {
-    require_plain(request, row.key());
+py::array multiply_scaled(const Request& request, const BlockScaledModel& model, const py::array& a, const py::array& b,
+                          const py::object& c) {
     const Sizes sizes = sizes_of(a, b);
     const TensorCoreModel& plain = model.unscaled;
+    const bool reads_c = !c.is_none() && (!request.order.epilogue || request.order.epilogue->beta != 0);
     const Matrices x = load_matrices(a, plain.a_format, request.rounding, "a");
     const Matrices y = load_matrices(b, plain.b_format, request.rounding, "b");
     std::optional<Matrices> z;
     if (!c.is_none()) require_c(c.cast<py::array>(), sizes);
-    if (!c.is_none()) z = load_matrices(c.cast<py::array>(), plain.accumulator, request.rounding, "c");
+    if (reads_c) z = load_matrices(c.cast<py::array>(), plain.accumulator, request.rounding, "c");
     const std::int64_t blocks = (sizes.k + model.scale_block - 1) / model.scale_block;
     const auto a_scales = load_scales(request.a_scales, model.scale_format, sizes.m, blocks, "the scales of a");
     const auto b_scales = load_scales(request.b_scales, model.scale_format, blocks, sizes.n, "the scales of b");
@@ -260,7 +267,7 @@ py::array multiply_scaled(const Request& request, const UnitRow& row, const Bloc
                 BlockScaledProblem problem{whole.part(first, 0, rows, sizes.n)};
                 if (a_scales) problem.a_scales = a_scales->view(batch).part(first, 0, rows, blocks);
                 if (b_scales) problem.b_scales = b_scales->view(batch);
-                gemm(model, problem);
+                soft_product(model, request.order, problem);
             });
         }
     });
@@ -308,9 +315,13 @@ py::array matmul(const py::array& a, const py::array& b, const py::object& c, co
     const auto* const model = row->as<TensorCoreModel>();
     const bool in_fp64 = model != nullptr && model->accumulator == formats::fp64;
     request.order.epilogue = epilogue_of(alpha, beta, !c.is_none(), in_fp64);
-    if (const auto* scaled = row->as<BlockScaledModel>()) return multiply_scaled(request, *row, *scaled, a, b, c);
+    if (const auto* scaled = row->as<BlockScaledModel>()) return multiply_scaled(request, *scaled, a, b, c);
     if (!a_scales.is_none() || !b_scales.is_none()) {
-        throw py::value_error(unit + " has no scales; ulplab.units(kind='block_scaled') lists the units that have");
+        if (model == nullptr || in_fp64) {
+            throw py::value_error(unit +
+                                  " has no scales; block-scaled units have, and those with fp16 or fp32 results");
+        }
+        if (request.order.promote_every == 0) request.order.promote_every = usual_scale_block;
     }
     if (const auto* integers = row->as<IntegerModel>()) return multiply_integers(request, *row, *integers, a, b, c);
     if (in_fp64) return multiply_fp64(request, *model, a, b, c);

@@ -22,7 +22,7 @@ namespace ulp {
 namespace {
 
 struct Options {
-    std::string unit, policy, scheme, a, b, c, d, out, level, against = "exact";
+    std::string unit, policy, scheme, a, b, c, d, out, level, a_scales, b_scales, against = "exact";
     std::optional<std::int64_t> k;
     std::vector<double> largest;  // magnitudes in A, B and C
     bool nonnegative = false, json = false;
@@ -34,8 +34,10 @@ struct Options {
 
 BoundQuestion question_of(const Options& options, const std::string& key, bool arrays) {
     const UnitRow row = unit_named(key);
-    BoundQuestion q{bounded_model(row), options.order.order(), false, options.level};
-    q.model = with_policy(row, q.model, options.policy);
+    BoundQuestion q = bound_question(row, options.order.order(), options.level,
+                                     !options.a_scales.empty() || !options.b_scales.empty());
+    if (!q.scaled) q.model = with_policy(row, q.model, options.policy);
+    if (q.scaled && !options.policy.empty()) throw UsageError(key + " has no --policy");
     if (options.alpha || options.beta) {
         const bool has_c = !options.c.empty() || options.largest.size() > 2;
         q.order.epilogue = {options.alpha.value_or(1), options.beta.value_or(has_c ? 1 : 0)};
@@ -65,6 +67,13 @@ void require_shape(const std::string& path, const LoadedMatrix<Real>& matrix, st
     throw DataError(fmt::format("{} is {} x {}, the product is {} x {}", path, matrix.rows, matrix.cols, m, n));
 }
 
+void require_scale_shape(const std::string& path, const LoadedMatrix<float>& scales, std::int64_t rows,
+                         std::int64_t cols) {
+    if (scales.rows == rows && scales.cols == cols) return;
+    throw DataError(
+        fmt::format("{}: the scales are {} x {}, the blocks {} x {}", path, scales.rows, scales.cols, rows, cols));
+}
+
 template <class Real>
 BoundAnswer from_arrays(const Options& options, const BoundQuestion& q) {
     const auto rounding = options.rounding.rounding();
@@ -85,6 +94,17 @@ BoundAnswer from_arrays(const Options& options, const BoundQuestion& q) {
     if (d_matrix && q.order.epilogue) throw UsageError("--d is compared with products without --alpha and --beta");
     if (c_matrix) product.c = view_of(*c_matrix);
     if (d_matrix) product.d = view_of(*d_matrix);
+    const auto scales_of = [&](const std::string& path, std::int64_t lines, bool of_b) -> LoadedMatrix<float> {
+        if (path.empty()) return {};
+        if (!q.scaled) return load_block_scales(path, lines, k, q.scale_block(), of_b);
+        LoadedMatrix<float> scales = load_scales(path, q.scaled->scale_format);
+        const std::int64_t blocks = (k + q.scale_block() - 1) / q.scale_block();
+        of_b ? require_scale_shape(path, scales, blocks, lines) : require_scale_shape(path, scales, lines, blocks);
+        return scales;
+    };
+    const auto a_scales = scales_of(options.a_scales, m, false), b_scales = scales_of(options.b_scales, n, true);
+    if (!options.a_scales.empty()) product.scales.a = view_of(a_scales);
+    if (!options.b_scales.empty()) product.scales.b = view_of(b_scales);
     product.nonnegative = options.nonnegative;
     product.reference = options.against == "fp64"    ? BoundReference::fp64_sums
                         : options.against == "exact" ? BoundReference::exact
@@ -112,7 +132,8 @@ BoundedSizes sizes_of(const Options& options) {
 
 BoundAnswer of_scheme(const Options& options) {
     if (!options.level.empty() || options.against != "exact" || options.nonnegative || options.rounding.given() ||
-        !options.policy.empty() || options.alpha || options.beta) {
+        !options.policy.empty() || options.alpha || options.beta || !options.a_scales.empty() ||
+        !options.b_scales.empty()) {
         throw UsageError("--scheme goes with --unit, -k, --max, --order, and the files; leave the rest out");
     }
     const UnitRow row = unit_named(options.unit);
@@ -138,17 +159,22 @@ std::string number(const std::optional<double>& x) { return x ? fmt::format("{:.
 
 void print_console(const Options& options, const BoundAnswer& x) {
     const AprioriBound& b = x.apriori;
-    if (x.scheme.empty()) {
-        fmt::print("{}, k = {}: {} groups in a chain\n", options.unit, x.k, b.groups);
+    if (x.has_scales) {
+        fmt::print("{}, k = {}, with scales: S = |c| + sum of |scales a b|\n", options.unit, x.k);
     } else {
-        fmt::print("{} by {}, k = {}: {} products\n", options.unit, x.scheme, x.k, x.products);
+        if (x.scheme.empty()) {
+            fmt::print("{}, k = {}: {} groups in a chain\n", options.unit, x.k, b.groups);
+        } else {
+            fmt::print("{} by {}, k = {}: {} products\n", options.unit, x.scheme, x.k, x.products);
+        }
+        const bool of_largest = x.scheme.starts_with("ozaki");
+        fmt::print(
+            "|D - s| <= gamma * S + eta, S = |c| + {}\n",
+            of_largest ? "k times the largest |a| of the row times the largest |b| of the column" : "sum of |a b|");
+        const double unit = static_cast<double>(x.k) * 0x1p-24;
+        fmt::print("gamma      {:.4g}{}\n", b.gamma, x.k > 0 ? fmt::format(" = {:.3g} k 2^-24", b.gamma / unit) : "");
+        fmt::print("eta        {:.4g}\n", b.eta);
     }
-    const bool of_largest = x.scheme.starts_with("ozaki");
-    fmt::print("|D - s| <= gamma * S + eta, S = |c| + {}\n",
-               of_largest ? "k times the largest |a| of the row times the largest |b| of the column" : "sum of |a b|");
-    const double unit = static_cast<double>(x.k) * 0x1p-24;
-    fmt::print("gamma      {:.4g}{}\n", b.gamma, x.k > 0 ? fmt::format(" = {:.3g} k 2^-24", b.gamma / unit) : "");
-    fmt::print("eta        {:.4g}\n", b.eta);
     if (b.drops_any) {
         fmt::print("and S, since the unit drops c and partial sums: in this order any of the terms\n");
     } else if (b.drops_sums) {
@@ -213,6 +239,8 @@ Action declare(OptionParser& app) {
     app.add_flag("--nonnegative", o->nonnegative, "all numbers have one sign: the tolerance is relative");
     app.add_option("--a", o->a, "A as .npy, m x k");
     app.add_option("--b", o->b, "B as .npy, k x n");
+    app.add_option("--a-scales", o->a_scales, "scales of A as .npy, as `ulplab matmul` takes them; default 1");
+    app.add_option("--b-scales", o->b_scales, "scales of B as .npy; default 1");
     app.add_option("--c", o->c, "C as .npy, m x n");
     app.add_option("--d", o->d, "D of the real unit as .npy: exit code 1 if an element leaves its bound");
     o->transpose.declare(app);

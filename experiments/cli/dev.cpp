@@ -30,6 +30,7 @@ constexpr std::array pages{NamedPage{"claims", claims_page},
                            NamedPage{"experiments", experiments_table},
                            NamedPage{"formats", formats_page},
                            NamedPage{"models", models_page},
+                           NamedPage{"quantizations", quantizations_page},
                            NamedPage{"trainings", trainings_page}};
 
 Action declare_page(OptionParser& app) {

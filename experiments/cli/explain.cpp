@@ -324,8 +324,14 @@ DotReport explain_model(const ExplainOptions& options, const UnitRow& row, const
 
 ExitCode explain(const ExplainOptions& options) {
     const UnitRow row = unit_named(options.unit);
-    if (row.as<BlockScaledModel>() == nullptr && !(options.a_scales.empty() && options.b_scales.empty())) {
-        throw UsageError(options.unit + " has no scales; `ulplab models` names the block-scaled models");
+    const bool has_scales = !options.a_scales.empty() || !options.b_scales.empty();
+    const bool takes_scales = row.as<BlockScaledModel>() != nullptr ||
+                              (options.whole() && row.as<TensorCoreModel>() != nullptr && row.output != "fp64");
+    if (has_scales && !takes_scales) {
+        throw UsageError(
+            options.unit +
+            " has no scales in one dot product: they are multiplied in at promotions, of a whole product in "
+            "files; `ulplab models` names the units with block scales");
     }
     if (options.whole()) {
         if (!options.separate.empty()) {

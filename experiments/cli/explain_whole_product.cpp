@@ -92,12 +92,18 @@ void write_separating_operands(const ExplainOptions& options, const BasicProduct
                operands.groups.size(), ways.size());
 }
 
-/// The file of scales, if there is one: "s.npy". Its shape is checked against the blocks'.
+/// The file of scales, "s.npy", or nothing.
+std::string scales_file(const std::vector<std::string>& given) {
+    const std::string path = fmt::format("{}", fmt::join(given, ","));
+    if (path.empty() || is_matrix_file(path)) return path;
+    throw UsageError("of a whole product the scales are a file, FILE.npy, not " + path);
+}
+
+/// The scales, if there are any. Their shape is checked against the blocks'.
 std::optional<MatrixOf<float>> scales_in(const std::vector<std::string>& given, const BlockScaledModel& model,
                                          Index rows, Index cols) {
-    if (given.empty()) return std::nullopt;
-    const std::string path = fmt::format("{}", fmt::join(given, ","));
-    if (!is_matrix_file(path)) throw UsageError("of a whole product the scales are a file, FILE.npy, not " + path);
+    const std::string path = scales_file(given);
+    if (path.empty()) return std::nullopt;
     const LoadedMatrix<float> scales = load_scales(path, model.scale_format);
     if (scales.rows == rows && scales.cols == cols) return owned(scales);
     throw DataError(
@@ -124,7 +130,18 @@ ProductQuestion product_question(const ExplainOptions& options, const UnitRow& r
     }
     const auto load_floats = [](const std::string& path, const auto&... how) { return load_matrix(path, how...); };
     ProductQuestion question = question_of<float>(options, row, load_floats);
-    if (scaled == nullptr) return question;
+    const std::int64_t k = question.a.cols();
+    if (scaled == nullptr) {
+        const auto take = [&](const std::vector<std::string>& given, Index lines, bool of_b) {
+            const std::string path = scales_file(given);
+            return path.empty() ? std::optional<MatrixOf<float>>()
+                                : owned(load_block_scales(path, lines, k, usual_scale_block, of_b));
+        };
+        question.a_scales = take(options.a_scales, question.a.rows(), false);
+        question.b_scales = take(options.b_scales, question.b.cols(), true);
+        if (question.a_scales || question.b_scales) question.promote_every = usual_scale_block;
+        return question;
+    }
     const Index blocks = (question.a.cols() + scaled->scale_block - 1) / scaled->scale_block;
     question.a_scales = scales_in(options.a_scales, *scaled, question.a.rows(), blocks);
     question.b_scales = scales_in(options.b_scales, *scaled, blocks, question.b.cols());

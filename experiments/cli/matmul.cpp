@@ -103,11 +103,22 @@ void multiply_floats(const MatmulOptions& options, const UnitRow& row, TensorCor
     std::vector<float> d(static_cast<std::size_t>(problem.m() * problem.n()));
     problem.d.data = d.data();
     options.order.require_pieces(problem.k(), model.instruction_k);
-    soft_product(model, order, problem);
+    const bool scaled = !options.a_scales.empty() || !options.b_scales.empty();
+    if (scaled && order.promote_every == 0) order.promote_every = usual_scale_block;
+    const auto scales_of = [&](const std::string& path, std::int64_t lines, bool of_b) {
+        return path.empty() ? LoadedMatrix<float>{}
+                            : load_block_scales(path, lines, problem.k(), order.promote_every, of_b);
+    };
+    const auto a_scales = scales_of(options.a_scales, problem.m(), false);
+    const auto b_scales = scales_of(options.b_scales, problem.n(), true);
+    BlockScales scales;
+    if (!options.a_scales.empty()) scales.a = view_of(a_scales);
+    if (!options.b_scales.empty()) scales.b = view_of(b_scales);
+    soft_product(model, order, problem, scales);
     save_matrix(options.out, model.accumulator, problem.m(), problem.n(), d);
     report_overflows(model.a_format, a, b, d);
-    fmt::print("{}: {} x {} x {} products, {} in, {} out\n", row.key(), problem.m(), problem.n(), problem.k(),
-               row.input, row.output);
+    fmt::print("{}: {} x {} x {} products, {} in, {} out{}\n", row.key(), problem.m(), problem.n(), problem.k(),
+               row.input, row.output, scaled ? fmt::format(", scales of {} k", order.promote_every) : "");
 }
 
 void require_plain_order(const MatmulOptions& options, const std::string& key) {
@@ -170,14 +181,18 @@ MatrixView scales_view(const std::optional<LoadedMatrix<float>>& scales, const s
 }
 
 void multiply_block_scaled(const MatmulOptions& options, const UnitRow& row, const BlockScaledModel& model) {
-    require_plain_order(options, row.key());
+    if (options.order.order() != ProductOrder{} || !options.policy.empty()) {
+        throw UsageError(row.key() + " has no --order or --policy");
+    }
+    const ProductOrder order{.epilogue = epilogue_of<float>(options)};
+    const bool reads_c = !order.epilogue || order.epilogue->beta != 0;
     const auto rounding = options.rounding.rounding();
     const auto a =
         load_matrix(options.a, model.unscaled.a_format, rounding, options.packed ? Pairs::across : Pairs::none);
     const auto b =
         load_matrix(options.b, model.unscaled.b_format, rounding, options.packed ? Pairs::down : Pairs::none);
-    const auto c = load_c<float>(
-        options, [&](const std::string& path) { return load_matrix(path, model.unscaled.accumulator, rounding); });
+    const auto load = [&](const std::string& path) { return load_matrix(path, model.unscaled.accumulator, rounding); };
+    const auto c = reads_c ? load_c<float>(options, load) : std::nullopt;
     const auto scales_of = [&](const std::string& path) -> std::optional<LoadedMatrix<float>> {
         if (path.empty()) return std::nullopt;
         return load_scales(path, model.scale_format);
@@ -191,7 +206,7 @@ void multiply_block_scaled(const MatmulOptions& options, const UnitRow& row, con
     problem.b_scales = scales_view(b_scales, options.b_scales, blocks, p.n());
     std::vector<float> d(static_cast<std::size_t>(p.m() * p.n()));
     p.d.data = d.data();
-    gemm(model, problem);
+    soft_product(model, order, problem);
     save_matrix(options.out, model.unscaled.accumulator, p.m(), p.n(), d);
     report_overflows(model.unscaled.a_format, a, b, d);
     fmt::print("{}: {} x {} x {} products, scales of {} elements\n", row.key(), p.m(), p.n(), p.k(), model.scale_block);
@@ -262,8 +277,9 @@ ExitCode matmul(const MatmulOptions& options) {
     }
     const UnitRow row = unit_named(options.unit);
     const auto* scaled = row.as<BlockScaledModel>();
-    if (scaled == nullptr && (!options.a_scales.empty() || !options.b_scales.empty())) {
-        throw UsageError(options.unit + " has no scales; `ulplab models` names the block-scaled models");
+    const bool has_scales = !options.a_scales.empty() || !options.b_scales.empty();
+    if (has_scales && (row.as<IntegerModel>() != nullptr || row.output == "fp64")) {
+        throw UsageError(options.unit + " has no scales; block-scaled units have, and those with fp16 or fp32 results");
     }
     if (!options.scheme.empty()) {
         multiply_by_scheme(options, row);
@@ -299,13 +315,18 @@ Action declare_matmul(OptionParser& app) {
                    "epilogue's C");
     app.add_option("--out", options->out, "file for D, .npy").required();
     options->transpose.declare(app);
-    app.add_option("--a-scales", options->a_scales, "scales of A for block-scaled models, m x (k / block); default 1");
-    app.add_option("--b-scales", options->b_scales, "scales of B for block-scaled models, (k / block) x n; default 1");
+    app.add_option("--a-scales", options->a_scales,
+                   "scales of A, default 1: m x (k / block) for block-scaled models; for others fp32 or UE8M0 codes, "
+                   "multiplied in at each promotion (block: promote of --order, default 128), a line or a square each");
+    app.add_option("--b-scales", options->b_scales,
+                   "scales of B, default 1: (k / block) x n, or (k / block) x (n / block) of squares");
     declare_scheme(app, options->scheme);
     app.add_flag("--packed", options->packed,
                  "bytes of A and B hold two 4-bit codes along k, the first in the low half, as PyTorch stores FP4");
-    app.add_option("--alpha", options->alpha,
-                   "factor of the products' sum in D = alpha * sum + beta * C, an fp32 epilogue; default 1");
+    app.add_option(
+        "--alpha", options->alpha,
+        "factor of the products' sum in D = alpha * sum + beta * C, an fp32 epilogue; default 1; of NVFP4 the "
+        "product of both tensors' fp32 scales");
     app.add_option("--beta", options->beta,
                    "factor of C in the epilogue; 0: C is not read, as in BLAS; default 1 with C");
     options->order.declare(app);

@@ -11,6 +11,7 @@ std::string commands_page();
 std::string experiments_table();
 std::string formats_page();
 std::string models_page();
+std::string quantizations_page();
 std::string trainings_page();
 
 }  // namespace ulp

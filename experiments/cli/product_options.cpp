@@ -288,6 +288,30 @@ LoadedMatrix<float> load_scales(const std::filesystem::path& path, const FloatFo
     return scales;
 }
 
+LoadedMatrix<float> load_block_scales(const std::filesystem::path& path, std::int64_t lines, std::int64_t k,
+                                      std::int64_t block, bool of_b) {
+    const FloatFormat format = npy::read(path).dtype == "|u1" ? formats::e8m0 : formats::fp32;
+    const LoadedMatrix<float> given = load_values(path, format, std::nullopt, remedy_of_scales(format));
+    const std::int64_t along_k = (k + block - 1) / block, of_lines = (lines + block - 1) / block;
+    const auto [rows, cols] = of_b ? std::pair{given.cols, given.rows} : std::pair{given.rows, given.cols};
+    if (cols != along_k || (rows != lines && rows != of_lines)) {
+        const auto shape = [&](std::int64_t r) {
+            return of_b ? fmt::format("{} x {}", along_k, r) : fmt::format("{} x {}", r, along_k);
+        };
+        throw DataError(fmt::format("{}: the scales are {} x {}; blocks of {} k have {}, and squares of them {}",
+                                    path.string(), given.rows, given.cols, block, shape(lines), shape(of_lines)));
+    }
+    const std::int64_t step = rows == lines ? 1 : block;
+    LoadedMatrix<float> scales{of_b ? along_k : lines, of_b ? lines : along_k, {}};
+    for (std::int64_t i = 0; i < scales.rows; ++i) {
+        for (std::int64_t j = 0; j < scales.cols; ++j) {
+            const std::int64_t at = of_b ? i * given.cols + j / step : i / step * given.cols + j;
+            scales.values.push_back(given.values[static_cast<std::size_t>(at)]);
+        }
+    }
+    return scales;
+}
+
 LoadedMatrix<double> load_fp64_matrix(const std::filesystem::path& path) {
     const npy::Array array = read_matrix(path);
     const FloatFormat source = source_format(path, array, formats::fp64);

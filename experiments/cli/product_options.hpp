@@ -62,6 +62,12 @@ LoadedMatrix<float> load_result(const std::filesystem::path& path);
 /// a negative one, too.
 LoadedMatrix<float> load_scales(const std::filesystem::path& path, const FloatFormat& format);
 
+/// Scales of blocks of operands of a unit without scales of its own (BlockScales): fp32 numbers, or UE8M0 codes as
+/// bytes. Of `along_k` blocks of k for each of `lines` rows of A (columns of B: `of_b`), or of the blocks of as many of
+/// them as of k; then each line gets its block's. Throws DataError for another shape.
+LoadedMatrix<float> load_block_scales(const std::filesystem::path& path, std::int64_t lines, std::int64_t k,
+                                      std::int64_t block, bool of_b);
+
 /// What to do about an operand or a scale that is not a value of its format, for the end of a message.
 inline constexpr std::string_view remedy_of_operands = "use --rounding nearest_even to round first";
 std::string_view remedy_of_scales(const FloatFormat& format);

@@ -13,12 +13,14 @@
 #include "engine/analysis/input_files.hpp"
 #include "engine/analysis/quantized_tensor.hpp"
 #include "engine/analysis/tensor_counts.hpp"
-#include "engine/files/npy.hpp"
+#include "engine/files/sharded_model.hpp"
 #include "engine/files/stored_arrays.hpp"
 #include "engine/tensor/random.hpp"
 #include "experiments/cli/command.hpp"
+#include "experiments/cli/pages.hpp"
 #include "experiments/cli/product_options.hpp"
 #include "experiments/framework/files.hpp"
+#include "experiments/framework/values.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/names.hpp"
 #include "softfloat/support/nearest_names.hpp"
@@ -32,6 +34,7 @@ struct QuantizeOptions {
     std::string input, output, format;
     std::string element, block, hadamard, rounding, scale;
     std::string along = "last", saturate;
+    bool packed = false;
     std::uint64_t seed = 1;
 };
 
@@ -105,6 +108,16 @@ FloatFormat element_format(const std::string& given) {
     throw UsageError(fmt::format("--element {}: the elements of blocks are {}", name, fmt::join(known, ", ")));
 }
 
+/// Of a block-scaled format's scales.
+FloatFormat scale_format(const std::string& row, const std::string& given) {
+    try {
+        return format_by_name(given);
+    } catch (const std::invalid_argument&) {
+        throw UsageError(
+            fmt::format("--scale {}: {} has scales of its own; give their format, such as fp32 or e8m0", given, row));
+    }
+}
+
 void set_rounding(const QuantizeOptions& options, Context& context) {
     if (options.rounding.empty()) return;
     const std::size_t colon = options.rounding.find(':');
@@ -142,12 +155,13 @@ void refuse_options(const std::vector<std::pair<const char*, bool>>& given, cons
 }
 
 TensorFormat row_of(const NamedQuantization& named, const QuantizeOptions& options) {
-    refuse_options(
-        {{"--scale", !options.scale.empty()}, {"--saturate", !options.saturate.empty()}},
-        fmt::format("{} has scales of its own, and its elements saturate; leave the option out", named.name));
-    Quantization row = named.how;
-    if (!options.element.empty()) row.element = element_format(options.element);
-    if (!options.block.empty()) row.block = block_of(options.block);
+    refuse_options({{"--saturate", !options.saturate.empty()}},
+                   fmt::format("{} has scales, and its elements saturate; leave the option out", named.name));
+    QuantizationParts parts;
+    if (!options.element.empty()) parts.element = element_format(options.element);
+    if (!options.block.empty()) parts.block = block_of(options.block);
+    if (!options.scale.empty()) parts.scale_format = scale_format(named.name, options.scale);
+    Quantization row = with_parts(named.how, parts);
     if (!options.hadamard.empty()) row.transform = transform_of(options.hadamard);
     set_rounding(options, row.elements.rounding);
     return {.name = named.name, .row = row, .format = row.element};
@@ -180,19 +194,11 @@ TensorFormat format_of(const QuantizeOptions& options) {
                                      nearest_names(options.format, known, 1), fmt::join(known, ", ")));
     }
     how.along_first = options.along == "first";
+    how.packed = options.packed;
+    if (how.packed && how.format.code_bits() != 4) {
+        throw UsageError(fmt::format("--packed: {} has codes of {} bits, not of 4", how.name, how.format.code_bits()));
+    }
     return how;
-}
-
-/// A .npy file's tensor is called as the file.
-StoredArrays inputs_of(const fs::path& file) {
-    if (file.extension() != ".npy") return stored_arrays(file);
-    const StoredBytes stored = npy_bytes(file).front();
-    const bool exact = stored.type == "<f2" || stored.type == "<f4";
-    const auto numbers = [file] {
-        const std::vector<double> values = npy::read_numbers(file).values;
-        return std::vector<float>(values.begin(), values.end());
-    };
-    return {{file.stem().string(), {stored.type, stored.shape, exact, numbers}}};
 }
 
 /// Whether the codes of a file are already those of the format, and nothing scales them.
@@ -202,14 +208,9 @@ bool keeps_codes(const TensorFormat& how, const FloatFormat& stored) {
 
 /// The storage words of a tensor whose type is a number format of as many bits.
 template <class Word>
-std::vector<Word> stored_words(const fs::path& file, const std::string& name, const FloatFormat& format) {
-    std::vector<StoredBytes> tensors = stored_bytes(file);
-    const auto found = std::find_if(tensors.begin(), tensors.end(), [&](const StoredBytes& each) {
-        return each.name == name || each.name.empty();  // a .npy file's tensor has no name
-    });
-    if (found == tensors.end()) throw DataError(fmt::format("{}: has no tensor {}", file.string(), printable(name)));
+std::vector<Word> stored_words(const StoredBytes& tensor, const FloatFormat& format) {
     std::string bytes;
-    const PieceReader read = found->open();
+    const PieceReader read = tensor.open();
     for (std::string_view piece = read(); !piece.empty(); piece = read()) bytes += piece;
     const std::size_t size = static_cast<std::size_t>(format.storage_bits()) / 8;
     std::vector<Word> words(bytes.size() / size);
@@ -223,57 +224,93 @@ std::string snr_text(const QuantizationError& error) {
     return snr ? fmt::format("SNR {:.2f} dB", *snr) : "no error";
 }
 
-void print_quantized(const std::string& name, const StoredArray& array, const QuantizedTensor& quantized,
-                     const QuantizationError& error) {
-    fmt::print("{} ({}): {}", printable(name), fmt::join(array.shape, ", "), snr_text(error));
+void print_quantized(const StoredBytes& tensor, const QuantizedTensor& quantized, const QuantizationError& error) {
+    fmt::print("{} ({}): {}", printable(tensor.name), fmt::join(tensor.shape, ", "), snr_text(error));
     if (error.lost > 0) fmt::print(", {} nonzero numbers became zero", error.lost);
     if (error.not_finite > 0) fmt::print(", {} are infinite or NaN", error.not_finite);
     if (!quantized.scale_shape.empty()) fmt::print(", {} scales", quantized.scales.size());
     if (quantized.tensor_scale != 1) fmt::print(", tensor factor {:a}", quantized.tensor_scale);
-    fmt::print("{}\n", !array.exact && quantized.scale_shape.size() > 1 ? "; scaled in fp32" : "");
+    const bool in_fp32 = counted_format(tensor.type) == formats::fp64 && quantized.scale_shape.size() > 1;
+    fmt::print("{}\n", in_fp32 ? "; scaled in fp32" : "");
 }
 
 /// Of float or double numbers: what is written, and printed.
 template <class Real>
-QuantizedTensor quantized_as(const QuantizeOptions& options, const TensorFormat& how, const std::string& name,
-                             const StoredArray& array, const std::vector<Real>& numbers, const FloatFormat& stored) {
+WrittenArrays quantized_as(const QuantizeOptions& options, const TensorFormat& how, const StoredBytes& tensor,
+                           const std::vector<Real>& numbers, const FloatFormat& stored) {
     const auto quantized = [&] {
         try {
-            return quantize_tensor(how, array.shape, numbers, options.seed, hash_of(name));
+            return quantize_tensor(how, tensor.shape, numbers, options.seed, hash_of(tensor.name));
         } catch (const std::range_error& error) {
-            throw DataError(fmt::format("{}: {}: {}", options.input, printable(name), error.what()));
+            throw DataError(fmt::format("{}: {}: {}", options.input, printable(tensor.name), error.what()));
         }
     };
     QuantizedTensor made = quantized();
-    if (keeps_codes(how, stored)) {
-        keep_nans(how.format, stored_words<std::uint32_t>(options.input, name, how.format), made);
+    if (keeps_codes(how, stored)) keep_nans(how.format, stored_words<std::uint32_t>(tensor, how.format), made);
+    print_quantized(tensor, made, error_of(numbers, made.dequantized));
+    return arrays_of(tensor.name, how, tensor.shape, made);
+}
+
+/// Nothing, which is said, of a tensor that holds other numbers.
+WrittenArrays quantized_arrays(const QuantizeOptions& options, const TensorFormat& how, const StoredBytes& tensor) {
+    const std::optional<FloatFormat> stored = counted_format(tensor.type);
+    if (!stored) {
+        fmt::print("{} ({}): skipped, its type holds no floating-point numbers\n", printable(tensor.name), tensor.type);
+        return {};
     }
-    print_quantized(name, array, made, error_of(numbers, made.dequantized));
-    return made;
+    if (stored != formats::fp64) return quantized_as(options, how, tensor, floats_of(tensor, *stored), *stored);
+    return quantized_as(options, how, tensor, stored_words<double>(tensor, *stored), *stored);
+}
+
+std::map<std::string, std::string> metadata_of(const TensorFormat& how) {
+    return {{"format", how.name}, {"rule", how.row ? text_of(*how.row) : name_of(how.format)}};
+}
+
+/// Shard by shard and tensor by tensor to a folder of the same layout.
+ExitCode quantize_model(const QuantizeOptions& options, const TensorFormat& how) {
+    fs::path out = (fs::path(options.output) / "").parent_path();
+    if (fs::exists(fs::symlink_status(out))) {
+        throw DataError(fmt::format("{}: is there already; name a new folder for the model", options.output));
+    }
+    const fs::path parent = out.has_parent_path() ? out.parent_path() : fs::path(".");
+    if (!fs::is_directory(parent)) throw DataError(parent.string() + ": is no folder; make it first");
+    const std::vector<fs::path> shards = shards_of(options.input);
+    StagedFolder staged(parent, out.filename().string());
+    std::map<std::string, std::string> shard_of;
+    std::uint64_t size = 0;
+    for (const fs::path& shard : shards) {
+        ShardWriter writer(staged.path() / shard.filename());
+        for (const StoredBytes& tensor : safetensors_bytes(shard)) {
+            for (const WrittenArray& each : quantized_arrays(options, how, tensor)) {
+                writer.add(each);
+                shard_of[each.name] = shard.filename().string();
+            }
+        }
+        writer.finish(metadata_of(how));
+        size += writer.size();
+    }
+    if (shard_of.empty()) throw DataError(options.input + ": no tensor of floating-point numbers");
+    write_model_index(staged.path(), shard_of, size);
+    staged.publish();
+    return ExitCode::good;
 }
 
 ExitCode quantize_file(const QuantizeOptions& options) {
     const TensorFormat how = format_of(options);
+    if (is_sharded_model(options.input)) return quantize_model(options, how);
     require_array_file(options.output);
     require_writable(options.output);
-    WrittenArrays written;
-    std::size_t quantized = 0;
-    for (const auto& [name, array] : inputs_of(options.input)) {
-        const std::optional<FloatFormat> stored = counted_format(array.type);
-        if (!stored) {
-            fmt::print("{} ({}): skipped, its type holds no floating-point numbers\n", printable(name), array.type);
-            continue;
-        }
-        const QuantizedTensor made =
-            *stored == formats::fp64
-                ? quantized_as(options, how, name, array, stored_words<double>(options.input, name, *stored), *stored)
-                : quantized_as(options, how, name, array, array.numbers(), *stored);
-        for (WrittenArray& each : arrays_of(name, how, array.shape, made)) written.push_back(std::move(each));
-        ++quantized;
+    std::vector<StoredBytes> tensors = stored_bytes(options.input);
+    for (StoredBytes& tensor : tensors) {  // a .npy file's tensor is called as the file
+        if (tensor.name.empty()) tensor.name = fs::path(options.input).stem().string();
     }
-    if (quantized == 0) throw DataError(options.input + ": no tensor of floating-point numbers");
-    write_arrays(options.output, written,
-                 {{"format", how.name}, {"rule", how.row ? text_of(*how.row) : name_of(how.format)}});
+    std::ranges::sort(tensors, {}, &StoredBytes::name);
+    WrittenArrays written;
+    for (const StoredBytes& tensor : tensors) {
+        for (WrittenArray& each : quantized_arrays(options, how, tensor)) written.push_back(std::move(each));
+    }
+    if (written.empty()) throw DataError(options.input + ": no tensor of floating-point numbers");
+    write_arrays(options.output, written, metadata_of(how));
     return ExitCode::good;
 }
 
@@ -285,9 +322,12 @@ std::string row_lines() {
 
 Action declare_quantize(OptionParser& app) {
     const auto o = std::make_shared<QuantizeOptions>();
-    app.add_option("IN", o->input, "tensors: .npy, .npz or .safetensors").required();
+    app.add_option("IN", o->input,
+                   "tensors: .npy, .npz or .safetensors, or a folder with model.safetensors.index.json and its shards")
+        .required();
     app.add_option("OUT", o->output,
-                   "file for NAME.codes, NAME.dequantized and the scales of every tensor: .npz or .safetensors")
+                   "file for NAME.codes, NAME.dequantized and the scales of every tensor: .npz or .safetensors; of a "
+                   "folder a new one of the same layout")
         .required();
     app.add_option("--format", o->format,
                    "block-scaled format of the list below, or a number format such as fp16 or e4m3 (`ulplab formats`)")
@@ -308,17 +348,41 @@ Action declare_quantize(OptionParser& app) {
     app.add_option("--seed", o->seed,
                    "seed of stochastic rounding and of fresh signs; each name has a stream of its own")
         .capture_default_str();
-    app.add_option("--scale", o->scale,
-                   "what multiplies a tensor before it is rounded to a number format: none, amax (the format's largest "
-                   "number / the tensor's), or a number");
+    app.add_option(
+        "--scale", o->scale,
+        "of a block-scaled format: the format of its scales instead of the listed one, as fp32 or e8m0; else "
+        "what multiplies a tensor before it is rounded to a number format: none, amax (the format's largest "
+        "number / the tensor's), or a number");
     app.add_flag("--saturate", o->saturate,
                  "numbers beyond a number format's largest become the largest (block-scaled formats always saturate); "
                  "=SatPropagate leaves infinities as they are");
+    app.add_flag("--packed", o->packed, "two codes of 4 bits in each byte of NAME.codes, the first in the low half");
     app.footer("Block-scaled formats:\n" + row_lines());
     return [o] { return quantize_file(*o); };
 }
 
 }  // namespace
+
+std::string quantizations_page() {
+    std::vector<std::vector<std::string>> rows;
+    for (const NamedQuantization& row : named_quantizations()) {
+        const auto extent = [](int count) { return count == 0 ? "all" : std::to_string(count); };
+        const WholeNumbers& codes = row.how.elements.whole;
+        rows.push_back({fmt::format("`{}`", row.name), row.what,
+                        codes.any() ? fmt::format("{} to {}", codes.least, codes.greatest) : name_of(row.how.element),
+                        fmt::format("{} x {}", extent(row.how.block.lines), extent(row.how.block.k)),
+                        row.how.scale.format == formats::power_of_two ? "powers of two" : name_of(row.how.scale.format),
+                        row.source, row.reproducer});
+    }
+    return generated_document(
+        "Quantisation rules", "ulplab dev page quantizations",
+        "For `--format` of [`ulplab quantize`](../quantize.md) and `ulplab inspect`, for `ulplab.quantize` and "
+        "`quantization_by_name`. Blocks are lines x numbers along a line. The arithmetic of each rule is its row in "
+        "[softfloat/quantization/quantization.cpp](../../softfloat/quantization/quantization.cpp), stated by the "
+        "source; "
+        "the reproducer is public code that computes it.\n\n" +
+            markdown_table({"name", "what", "elements", "block", "scales", "source", "reproducer"}, rows));
+}
 
 Command quantize_command() {
     return {"quantize", "write tensors in a narrow format: codes, scales and dequantised numbers", declare_quantize};

@@ -1,9 +1,12 @@
 #include "softfloat/matrix_units/block_scaled.hpp"
 
+#include <bit>
+#include <cmath>
 #include <stdexcept>
 #include <vector>
 
 #include "softfloat/matrix_units/gemm_kernels/fast_gemm.hpp"
+#include "softfloat/names.hpp"
 #include "softfloat/support/parallel.hpp"
 #include "softfloat/vector/dispatch.hpp"
 
@@ -51,9 +54,29 @@ float element_of(const BlockScaledModel& model, const ScaledLine& row, const Sca
     return in_fp32_container(accumulator, d);
 }
 
+/// A value of the format without a sign, or NaN. Most are seen at once: normal numbers of few bits.
+bool is_scale(const FloatFormat& format, float x) {
+    const auto word = std::bit_cast<std::uint32_t>(x);
+    const std::uint32_t unused = 0x80000000U | ((1U << (23 - format.fraction_bits)) - 1);
+    const int exponent = static_cast<int>(word >> 23) - 127;
+    if ((word & unused) == 0 && exponent >= format.emin() && exponent < format.emax()) return true;
+    if (std::isnan(x)) return format.has_nan();
+    return !std::signbit(x) && in_fp32_container(format, operand_code(format, x)) == x;
+}
+
 void check_scales(const BlockScaledModel& model, const MatrixView& given, std::int64_t rows, std::int64_t scales,
                   const char* name) {
-    if (given.data == nullptr || (given.rows == rows && given.cols == scales)) return;
+    if (given.data == nullptr) return;
+    for (std::int64_t i = 0; given.rows == rows && given.cols == scales && i < rows; ++i) {
+        for (std::int64_t j = 0; j < scales; ++j) {
+            const float x = given(i, j);
+            if (is_scale(model.scale_format, x)) continue;
+            throw std::invalid_argument("scale " + std::to_string(j) + " of line " + std::to_string(i) + " of " + name +
+                                        " is " + std::to_string(x) + ", not a scale in " + name_of(model.scale_format) +
+                                        "; scales have no sign and are not rounded");
+        }
+    }
+    if (given.rows == rows && given.cols == scales) return;
     throw std::invalid_argument("the scales of " + std::string(name) + " are " + std::to_string(given.rows) +
                                 " lines of " + std::to_string(given.cols) + ", not " + std::to_string(rows) + " of " +
                                 std::to_string(scales) + ": one for every " + std::to_string(model.scale_block) +

@@ -99,7 +99,8 @@ struct BlockScaledProblem {
 };
 
 /// Each element of D is a chain of block_scaled_dot in ascending k, the last instruction filled with zeros. Uses
-/// OpenMP's threads. Throws std::invalid_argument for shapes that do not fit or missing arrays.
+/// OpenMP's threads. Throws std::invalid_argument for shapes that do not fit, missing arrays, and scales that are
+/// negative or no values of their format.
 void gemm(const BlockScaledModel& model, const BlockScaledProblem& problem);
 
 /// The same by block_scaled_dot alone: the definition that fast paths are tested against, and one element of it.

@@ -12,6 +12,7 @@
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/names.hpp"
 #include "softfloat/round.hpp"
+#include "softfloat/support/parallel.hpp"
 
 namespace ulp {
 
@@ -285,19 +286,13 @@ Sums<Real> addends(const TensorCoreModel& model, const ProductProblem<Real>& p) 
     return c;
 }
 
-template <class Real>
-void product_in_order(const TensorCoreModel& model, const ProductOrder& order, const ProductProblem<Real>& p) {
-    require_fitting(model, order);
-    require_shapes(p);
-    const bool one_chain = order.split_k == 1 && order.piece_k == 0 && order.tile_k == 0;
-    if (one_chain && order.promote_every == 0 && !order.epilogue) {
-        gemm(model, p);
-        return;
-    }
+/// D from the sums that sum_of(the first C, or null) gives.
+template <class Real, class SumOf>
+void with_epilogue(const TensorCoreModel& model, const ProductOrder& order, const ProductProblem<Real>& p,
+                   const SumOf& sum_of) {
     const bool reads_c = !order.epilogue || order.epilogue->beta != 0;
     const Sums<Real> c = reads_c ? addends(model, p) : Sums<Real>{};
-    const Real* first_c = c.empty() || order.epilogue ? nullptr : c.data();
-    const Sums<Real> total = sum_of_products(model, order, p, first_c);
+    const Sums<Real> total = sum_of(c.empty() || order.epilogue ? nullptr : c.data());
     for (std::int64_t i = 0; i < p.m(); ++i) {
         for (std::int64_t j = 0; j < p.n(); ++j) {
             const auto at = static_cast<std::size_t>(i * p.n() + j);
@@ -307,7 +302,78 @@ void product_in_order(const TensorCoreModel& model, const ProductOrder& order, c
     }
 }
 
+template <class Real>
+void product_in_order(const TensorCoreModel& model, const ProductOrder& order, const ProductProblem<Real>& p) {
+    require_fitting(model, order);
+    require_shapes(p);
+    const bool one_chain = order.split_k == 1 && order.piece_k == 0 && order.tile_k == 0;
+    if (one_chain && order.promote_every == 0 && !order.epilogue) {
+        gemm(model, p);
+        return;
+    }
+    with_epilogue(model, order, p, [&](const Real* c) { return sum_of_products(model, order, p, c); });
+}
+
 }  // namespace
+
+void require_scales(const BlockScales& scales, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t block) {
+    const std::int64_t blocks = (k + block - 1) / block;
+    const auto require = [&](const MatrixView& given, const char* name, std::int64_t rows, std::int64_t cols) {
+        if (given.data == nullptr || (given.rows == rows && given.cols == cols)) return;
+        throw std::invalid_argument("the scales of " + std::string(name) + " are " + std::to_string(given.rows) +
+                                    " x " + std::to_string(given.cols) + " where the blocks are " +
+                                    std::to_string(rows) + " x " + std::to_string(cols));
+    };
+    require(scales.a, "A", m, blocks);
+    require(scales.b, "B", blocks, n);
+}
+
+void soft_product(const TensorCoreModel& model, const ProductOrder& order, const GemmProblem& p,
+                  const BlockScales& scales) {
+    if (!scales.any()) return soft_product(model, order, p);
+    require_fitting(model, order);
+    require_shapes(p);
+    const bool one_chain = order.split_k == 1 && order.piece_k == 0 && order.slice_k == 0;
+    if (order.promote_every == 0 || !one_chain) {
+        throw std::invalid_argument("scales of blocks are multiplied in where the sums of one chain are promoted");
+    }
+    require_scales(scales, p.m(), p.n(), p.k(), order.promote_every);
+    const auto scale = [](const MatrixView& of, std::int64_t i, std::int64_t j) { return of.data ? of(i, j) : 1.0F; };
+    with_epilogue(model, order, p, [&](const float* c) {
+        Sums<float> sums(static_cast<std::size_t>(p.m() * p.n()));
+        Sums<float> total(sums.size());
+        if (c != nullptr) total.assign(c, c + total.size());
+        const float* none = nullptr;
+        for (std::int64_t k = 0; k < p.k(); k += order.promote_every) {
+            gemm(model, stretch(p, k, std::min(order.promote_every, p.k() - k), none, sums));
+            const std::int64_t block = k / order.promote_every;
+            for_each_index(p.m(), worth_threads(p.m() * p.n() > 4096), [&](std::int64_t i) {
+                for (std::int64_t j = 0; j < p.n(); ++j) {
+                    const auto at = static_cast<std::size_t>(i * p.n() + j);
+                    const float both = multiply(scale(scales.a, i, block), scale(scales.b, block, j));
+                    total[at] = add_to_nearest(total[at], multiply(sums[at], both));
+                }
+            });
+        }
+        return total;
+    });
+}
+
+void soft_product(const BlockScaledModel& model, const ProductOrder& order, const BlockScaledProblem& p) {
+    ProductOrder plain = order;
+    plain.epilogue.reset();
+    if (plain != ProductOrder{}) throw std::invalid_argument("units with block scales add in ascending k");
+    if (!order.epilogue) return gemm(model, p);
+    require_shapes(p.product);
+    with_epilogue(model.unscaled, order, p.product, [&](const float*) {
+        Sums<float> sums(static_cast<std::size_t>(p.product.m() * p.product.n()));
+        BlockScaledProblem without_c = p;
+        without_c.product.c = {};
+        without_c.product.d = {sums.data(), p.product.m(), p.product.n()};
+        gemm(model, without_c);
+        return sums;
+    });
+}
 
 void soft_product(const TensorCoreModel& model, const ProductOrder& order, const GemmProblem& p) {
     product_in_order(model, order, p);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "softfloat/matrix_units/block_scaled.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
 #include "softfloat/matrix_units/model.hpp"
 
@@ -79,6 +80,28 @@ void require_fitting(const TensorCoreModel& model, const ProductOrder& order);
 
 /// Throws as require_fitting does.
 void soft_product(const TensorCoreModel& model, const ProductOrder& order, const GemmProblem& problem);
+
+/// Scales of blocks along k of A's rows and B's columns: m x (k / block) and (k / block) x n numbers of fp32; without
+/// an array all of them are 1. A block of several rows or columns gives its scale to each.
+struct BlockScales {
+    MatrixView a{}, b{};
+    [[nodiscard]] bool any() const { return a.data != nullptr || b.data != nullptr; }
+};
+/// k that share a scale where nothing else is said, and that DeepGEMM and CUTLASS promote at.
+inline constexpr std::int64_t usual_scale_block = 128;
+
+/// Elements of A and B that scales belong to, block = promote_every: each promoted sum is multiplied by the product of
+/// its block's two scales and then added, three operations of fp32 to nearest even (DeepGEMM, fp8_gemm; CUTLASS, scaled
+/// accumulation), to a total that starts at C. Throws as require_fitting does, and for scales without promotion, in
+/// several pieces of k, and of other shapes.
+void soft_product(const TensorCoreModel& model, const ProductOrder& order, const GemmProblem& problem,
+                  const BlockScales& scales);
+/// Throws std::invalid_argument unless the scales fit m x n elements of sums of k.
+void require_scales(const BlockScales& scales, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t block);
+
+/// With scales of the unit's own, and, of NVFP4's two levels, the product of both operands' fp32 scales as alpha.
+/// Throws std::invalid_argument for an order with more than an epilogue, and as gemm does.
+void soft_product(const BlockScaledModel& model, const ProductOrder& order, const BlockScaledProblem& problem);
 
 /// The same for models with fp64 operands and accumulators. Pieces are added in fp64, and sums are not promoted.
 void fp64_product(const TensorCoreModel& model, const ProductOrder& order, const Fp64Problem& problem);

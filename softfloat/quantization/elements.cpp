@@ -26,6 +26,44 @@ float deviation(const Stretch& block) {
     return std::sqrt(std::max(squares / count - mean * mean, 0.0F));
 }
 
+/// f(number) for all of a block, line by line.
+template <class Function>
+void each_number(const Stretch& block, const Function& f) {
+    for (std::int64_t i = 0; i < block.rows; ++i) {
+        for (std::int64_t j = 0; j < block.cols; ++j) f(block.data[i * block.next_row + j]);
+    }
+}
+
+float outermost(const Stretch& block) {
+    float found = 0;
+    each_number(block, [&](float x) {
+        if (std::isnan(x) || std::abs(x) > std::abs(found)) found = x;
+    });
+    return found;
+}
+
+/// The largest number minus the smallest one, zero among them.
+float range(const Stretch& block) {
+    float least = 0, greatest = 0;
+    bool nan = false;
+    each_number(block, [&](float x) {
+        least = std::min(least, x), greatest = std::max(greatest, x);
+        nan = nan || std::isnan(x);
+    });
+    return nan ? std::numeric_limits<float>::quiet_NaN() : greatest - least;
+}
+
+/// To a whole number in fp32.
+float whole(Rounding rounding, float x) {
+    switch (rounding) {
+        case Rounding::nearest_away: return std::round(x);
+        case Rounding::toward_zero: return std::trunc(x);
+        case Rounding::down: return std::floor(x);
+        case Rounding::up: return std::ceil(x);
+        default: return std::nearbyint(x);  // to nearest even, which the environment says
+    }
+}
+
 /// To nearest, ties toward zero: the number below where the number above is as far.
 void round_ties_to_zero(const FloatFormat& format, std::span<float> numbers) {
     std::vector<float> nearest(numbers.begin(), numbers.end());
@@ -60,7 +98,32 @@ float largest_magnitude(const Quantization& how, const Stretch& block) {
 }
 
 float statistic_of(const Quantization& how, const Stretch& block) {
-    return how.statistic == ScaleStatistic::largest ? largest_magnitude(how, block) : deviation(block);
+    switch (how.statistic) {
+        case ScaleStatistic::largest: break;
+        case ScaleStatistic::deviation: return deviation(block);
+        case ScaleStatistic::outermost: return outermost(block);
+        case ScaleStatistic::range: return range(block);
+    }
+    return largest_magnitude(how, block);
+}
+
+float zero_point_of(const Quantization& how, const Stretch& block, float decode) {
+    const WholeNumbers& codes = how.elements.whole;
+    if (!codes.own_zero) return static_cast<float>(codes.zero);
+    float least = 0;
+    each_number(block, [&](float x) { least = std::min(least, x); });
+    const auto lowest = static_cast<float>(codes.least);
+    const float zero = lowest - std::nearbyint(least / decode);
+    return std::isnan(zero) ? lowest : std::clamp(zero, lowest, static_cast<float>(codes.greatest));
+}
+
+void round_whole_numbers(const ElementRule& rule, std::span<float> scaled, float zero_point) {
+    const WholeNumbers& codes = rule.whole;
+    for (float& x : scaled) {
+        const float code =
+            codes.half_up ? std::trunc(x + (zero_point + 0.5F)) : whole(rule.rounding.rounding, x) + zero_point;
+        x = std::clamp(code, static_cast<float>(codes.least), static_cast<float>(codes.greatest)) - zero_point;
+    }
 }
 
 void scale_numbers(const Quantization& how, const Stretch& block, float encode, float decode) {
@@ -100,6 +163,7 @@ Context with_stream(Context context, std::uint64_t seed, std::uint64_t stream) {
 
 float error_of(const Quantization& how, const Stretch& block, float encode, float decode) {
     std::vector<float> sums(static_cast<std::size_t>(block.rows), 0.0F);
+    float largest = 0;
     std::vector<float> row(static_cast<std::size_t>(block.cols));
     for (std::int64_t i = 0; i < block.rows; ++i) {
         const float* numbers = block.data + i * block.next_row;
@@ -108,11 +172,12 @@ float error_of(const Quantization& how, const Stretch& block, float encode, floa
         round_elements(how, row, {.saturate = true});
         for (std::int64_t j = 0; j < block.cols; ++j) {
             const float error = row[static_cast<std::size_t>(j)] * decode - numbers[j];
+            largest = std::max(largest, std::abs(error));
             sums[static_cast<std::size_t>(i)] +=
                 how.candidate.error == ScaleError::squared ? error * error : std::abs(error);
         }
     }
-    return tree_sum(sums);
+    return how.candidate.error == ScaleError::largest ? largest : tree_sum(sums);
 }
 
 }  // namespace ulp

@@ -17,6 +17,11 @@ float largest_magnitude(const Quantization& how, const Stretch& block);
 /// or NaN.
 void scale_numbers(const Quantization& how, const Stretch& block, float encode, float decode);
 
+/// The zero point of a block of whole numbers whose scale is `decode`.
+float zero_point_of(const Quantization& how, const Stretch& block, float decode);
+/// Rounds scaled numbers to whole ones, from which the zero point is subtracted.
+void round_whole_numbers(const ElementRule& rule, std::span<float> scaled, float zero_point);
+
 /// Rounds scaled numbers to elements; context.first is the place of the first in the stream of random numbers.
 void round_elements(const Quantization& how, std::span<float> scaled, const Context& context);
 

@@ -32,6 +32,11 @@ void require_sensible(const Quantization& how, const QuantizedUse& use) {
         throw std::invalid_argument("a statistic from elsewhere is that of one block: the whole operand");
     }
     static_cast<void>(can_round(how.elements.rounding));
+    const Rounding rounding = how.elements.rounding.rounding;
+    if (how.elements.whole.any() && (rounding == Rounding::stochastic || rounding == Rounding::odd)) {
+        throw std::invalid_argument("whole numbers are rounded to nearest, away, toward zero, down or up, not " +
+                                    std::string(name_of(rounding)));
+    }
 }
 
 /// An operand on its way: numbers become elements in place.
@@ -56,6 +61,7 @@ struct Work {
           special(static_cast<std::size_t>(row_blocks)) {
         if (ScaledRounding::fits(q.how)) round.emplace(q.how.element);
         q.scales.resize(encodes.size());
+        if (q.how.elements.whole.any()) q.zero_points.resize(encodes.size());
         q.blocks_along_k = col_blocks;
     }
     [[nodiscard]] Stretch block(Index row_block, Index col_block) const {
@@ -148,6 +154,7 @@ void choose_scales(Work& work, const ScaleOfBlock& rule, const QuantizedUse& use
         const float own = work.encodes[at];
         const BlockScale scale = scale_for(q.how, rule, work.block(row_block, j), use.statistic.value_or(own));
         q.scales[at] = scale.decode;
+        if (!q.zero_points.empty()) q.zero_points[at] = zero_point_of(q.how, work.block(row_block, j), scale.decode);
         work.encodes[at] = scale.encode;
         work.note_special(row_block, scale.encode == 0 || std::isnan(scale.decode));
         if (row_block + j == 0) q.statistic = own, q.encode = scale.encode;
@@ -162,10 +169,14 @@ void make_elements(const Work& work, const ScaleOfBlock& rule, const QuantizedUs
             const auto at = static_cast<std::size_t>(i / work.block_rows * work.col_blocks + j);
             const Index from = j * work.block_cols;
             float* numbers = work.q.numbers.data() + i * work.cols + from;
-            scale_numbers(q.how, {numbers, 1, std::min(work.block_cols, work.cols - from), work.cols}, work.encodes[at],
-                          rule.full_decode({q.scales[at], 0}));
+            const Index count = std::min(work.block_cols, work.cols - from);
+            scale_numbers(q.how, {numbers, 1, count, work.cols}, work.encodes[at], rule.full_decode({q.scales[at], 0}));
+            if (!q.zero_points.empty()) {
+                round_whole_numbers(q.how.elements, {numbers, static_cast<std::size_t>(count)}, q.zero_points[at]);
+            }
         }
     }
+    if (!q.zero_points.empty()) return;
     // Whole rows at once: the rounding has a cost a call.
     Context rounding = with_stream(q.how.elements.rounding, use.seed, use.stream);
     rounding.first = use.first + static_cast<std::uint64_t>(first * work.cols);
@@ -301,6 +312,19 @@ std::vector<float> dequantize(Quantized q) {
 }
 
 std::vector<std::uint8_t> element_codes(const Quantized& q) {
+    if (!q.zero_points.empty()) {
+        const MatrixView elements = q.elements();
+        const int mask = (1 << q.how.element.code_bits()) - 1;
+        std::vector<std::uint8_t> codes;
+        for (Index i = 0; i < q.lines; ++i) {
+            for (Index j = 0; j < q.k; ++j) {
+                const Index block = i / q.block_lines() * q.blocks_along_k + j / q.block_k();
+                const float code = elements(i, j) + q.zero_points[static_cast<std::size_t>(block)];
+                codes.push_back(static_cast<std::uint8_t>(static_cast<int>(code) & mask));
+            }
+        }
+        return codes;
+    }
     return codes_of(q.how.element, gathered(q.elements(), q.k));
 }
 

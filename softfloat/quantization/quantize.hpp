@@ -43,6 +43,7 @@ struct Quantized {
                                         // line
     bool by_columns = false;            // that order: line i of place j is numbers[j * lines + i]
     std::vector<float> scales{};        // dec of each block, blocks of a line side by side
+    std::vector<float> zero_points{};   // of each block, where the elements are whole numbers
     Index blocks_along_k = 0;
     float tensor_scale = 1;  // 1 / S
     float statistic = 0;     // of the whole operand, where it is one block: for the history of a delayed scale
@@ -63,7 +64,7 @@ struct Quantized {
 /// Quantises lines of numbers along k by a row; the last block of a line or a column of blocks may be shorter. The same
 /// bits on any number of threads. Throws std::invalid_argument for a row whose parts do not fit each other: a factor S
 /// with a step that has none, a transform whose size is no power of two, a statistic from elsewhere for more than one
-/// block, a stochastic rounding without random bits.
+/// block, a stochastic rounding without random bits, and one of whole numbers.
 Quantized quantize(const Quantization& how, const MatrixView& lines, const QuantizedUse& use = {});
 
 /// What a quantised operand stands for, lines x k, line by line: element * dec, rounded to fp32, times the tensor
@@ -73,7 +74,8 @@ std::vector<float> dequantize(Quantized quantized);
 /// The same in place, in the elements' order, without the tensor scale, which products multiply in at their end.
 void dequantize_blocks(Quantized& quantized);
 
-/// The codes of the elements, line by line, one a byte (formats of at most 8 bits).
+/// The codes of the elements, line by line, one a byte (formats of at most 8 bits); of whole numbers with their block's
+/// zero point, in two's complement.
 std::vector<std::uint8_t> element_codes(const Quantized& quantized);
 /// The codes of the scales where their format has at most 8 bits (e8m0, e4m3). Throws std::invalid_argument otherwise.
 std::vector<std::uint8_t> scale_codes(const Quantized& quantized);

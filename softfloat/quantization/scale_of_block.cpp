@@ -86,7 +86,8 @@ bool scales_by_exponent(const Quantization& how) {
 ScaleOfBlock::ScaleOfBlock(const Quantization& how, const QuantizedUse& use, float largest_of_operand)
     : how_(&how),
       old_encode_(use.old_encode),
-      largest_element_(std::ldexp(largest_number(how.element), -how.scale.margin)),
+      largest_element_(
+          std::ldexp(how.scale.largest != 0 ? how.scale.largest : largest_number(how.element), -how.scale.margin)),
       smallest_scale_(value_of(how.scale.format, how.scale.format.has_subnormals ? 1 : 0)),
       largest_scale_(largest_number(how.scale.format)),
       by_exponent_(scales_by_exponent(how)) {
@@ -104,7 +105,8 @@ float ScaleOfBlock::rounded(double value) const {
     const FloatFormat& format = how_->scale.format;
     const Rounding rounding = how_->scale.rounding;
     if (format.fraction_bits > 0) {
-        return static_cast<float>(round_to(format, value, Context{.rounding = rounding, .saturate = true}));
+        const Context context{.rounding = rounding, .saturate = !how_->scale.only_stored};
+        return static_cast<float>(round_to(format, value, context));
     }
     const auto [below, exact] = power_below(std::max<double>(value, smallest_scale_));
     const int up = rounding == Rounding::up && !exact ? 1 : 0;
@@ -120,7 +122,9 @@ BlockScale ScaleOfBlock::by_rule(float statistic, float candidate) const {
     const float on_grid = rule.statistic_on_grid ? half_up(statistic, how_->element.fraction_bits) : statistic;
     double first = step_of(*how_).compute({std::max<double>(on_grid, rule.floor), largest_element_, factor_, how_});
     if (candidate != 1) first = static_cast<float>(first) * candidate;
-    const float scale = rounded(std::clamp<double>(first, rule.least, rule.most));
+    const double kept = std::clamp<double>(first, rule.least, rule.most);
+    const float scale = rounded(kept);
+    if (rule.only_stored) return {scale, kept == 0 ? 0 : from_decode(static_cast<float>(kept)).encode};
     return step_of(*how_).gives_encode ? BlockScale{1 / scale, scale} : from_decode(scale);
 }
 
@@ -149,8 +153,10 @@ BlockScale ScaleOfBlock::operator()(float statistic, float candidate) const {
         case SpecialScale::skipped: break;
     }
     if (by_exponent_ && candidate == 1 && std::isfinite(statistic) && statistic > 0) return of_exponent(statistic);
-    const BlockScale scale = by_rule(statistic, candidate);
-    return scale.decode == 0 && !how_->elements.zero_scale_saturates ? BlockScale{0, 0} : scale;
+    const BlockScale scale = by_rule(std::abs(statistic), candidate);
+    if (how_->statistic == ScaleStatistic::outermost && statistic > 0) return {-scale.decode, -scale.encode};
+    const bool kept = how_->elements.zero_scale_saturates || how_->scale.only_stored;
+    return scale.decode == 0 && !kept ? BlockScale{0, 0} : scale;
 }
 
 float largest_magnitude(const Quantization& how, const float* numbers, std::int64_t count) {

@@ -184,9 +184,9 @@ bool ScaledRounding::fits(const Quantization& how) {
     const ElementRule& rule = how.elements;
     const Context& c = rule.rounding;
     const FloatFormat& f = how.element;
-    return !rule.divide && !rule.ties_to_zero && c.rounding == Rounding::nearest_even && !c.flush_inputs &&
-           !c.flush_outputs && f.has_sign && f.has_negative_zero() && f.has_subnormals && f.fraction_bits > 0 &&
-           f.fraction_bits < formats::fp32.fraction_bits && f.emin() > formats::fp32.emin() &&
+    return !rule.divide && !rule.ties_to_zero && !rule.whole.any() && c.rounding == Rounding::nearest_even &&
+           !c.flush_inputs && !c.flush_outputs && f.has_sign && f.has_negative_zero() && f.has_subnormals &&
+           f.fraction_bits > 0 && f.fraction_bits < formats::fp32.fraction_bits && f.emin() > formats::fp32.emin() &&
            f.emax() < formats::fp32.emax();
 }
 

@@ -8,7 +8,7 @@ trap 'rm -rf "$work"' EXIT
 
 "$source_folder/docs/update.sh" "$ulplab" "$work"
 stale=0
-for file in docs/experiments.md docs/hardware.md docs/architecture.md docs/reference/{formats,models,commands,claims,trainings}.md docs/reference/digests.txt; do
+for file in docs/experiments.md docs/hardware.md docs/architecture.md docs/reference/{formats,models,quantizations,commands,claims,trainings}.md docs/reference/digests.txt; do
     cmp -s "$work/$file" "$source_folder/$file" && continue
     diff "$source_folder/$file" "$work/$file" | head -5 >&2
     echo "$file is stale; run docs/update.sh" >&2

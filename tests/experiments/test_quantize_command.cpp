@@ -371,9 +371,99 @@ TEST_CASE("quantize: an overflow to NaN keeps its sign, and fp64 is rounded once
     }
 }
 
+TEST_CASE("quantize: packed codes, other scales, whole numbers") {
+    const std::vector<float> x = some_numbers(6);
+    const std::vector<float> codes = arrays_for(x, {lines, width}, {"--format", "nvfp4"}).at("x.codes").numbers();
+    const StoredArray packed = arrays_for(x, {lines, width}, {"--format", "nvfp4", "--packed"}).at("x.codes");
+    CHECK(packed.shape == Shape{lines, width / 2});
+    int wrong = 0;
+    for (std::size_t i = 0; i < codes.size() / 2; ++i) {
+        wrong += packed.numbers()[i] == codes[2 * i] + 16 * codes[2 * i + 1] ? 0 : 1;
+    }
+    CHECK(wrong == 0);
+    const StoredArrays power = arrays_for(x, {lines, width}, {"--format", "deepseek_1x128", "--scale", "e8m0"});
+    CHECK(power.at("x.scale_codes").shape == Shape{lines, width / 128});
+    CHECK(power.at("x.scales").numbers() ==
+          arrays_for(x, {lines, width}, {"--format", "deepseek_1x128_ue8m0"}).at("x.scales").numbers());
+    const StoredArrays whole = arrays_for(x, {lines, width}, {"--format", "int4_affine", "--packed"});
+    CHECK(whole.at("x.zero_points").shape == Shape{lines, width / 32});
+    CHECK(whole.at("x.codes").shape == Shape{lines, width / 2});
+}
+
+namespace {
+
+void write_shard(const std::filesystem::path& file, const std::vector<const char*>& names, const char* type) {
+    WrittenArrays arrays;
+    for (const char* name : names) {
+        const std::vector<std::uint32_t> codes = {1, 2, 0x3C, 0x3D, 5, 6};
+        WrittenArray array = array_of_codes(name, {2, 3}, type == std::string("BF16") ? 16 : 8, codes);
+        array.type = type;
+        arrays.push_back(std::move(array));
+    }
+    write_safetensors(file, arrays, {});
+}
+void write_text(const std::filesystem::path& file, const std::string& text) { replace_whole_file(file, text); }
+
+}  // namespace
+
+TEST_CASE("quantize: a model in shards becomes one of the same layout") {
+    const TemporaryFolder folder;
+    const std::filesystem::path model = folder / "model", out = folder / "out";
+    std::filesystem::create_directory(model);
+    write_shard(model / "a.safetensors", {"x", "y"}, "BF16");
+    write_shard(model / "b.safetensors", {"z"}, "F8_E4M3");
+    const auto index = [&](const std::string& map) {
+        write_text(model / "model.safetensors.index.json", "{\"metadata\": {}, \"weight_map\": {" + map + "}}");
+    };
+    const std::string good = R"("x": "a.safetensors", "y": "a.safetensors", "z": "b.safetensors")";
+    index(good);
+    const Finished finished = quantized(model, out, {"--format", "fp16"});
+    INFO(finished.output);
+    REQUIRE(finished.exit_code == 0);
+    // Each tensor as by itself, in the shard of its name.
+    for (const auto& [shard, names] : std::vector<std::pair<std::string, std::vector<std::string>>>{
+             {"a.safetensors", {"x", "y"}}, {"b.safetensors", {"z"}}}) {
+        CHECK(quantized(model / shard, folder / "alone.safetensors", {"--format", "fp16"}).exit_code == 0);
+        const StoredArrays alone = stored_arrays(folder / "alone.safetensors"), all = stored_arrays(out / shard);
+        CHECK(all.size() == 2 * names.size());
+        for (const auto& [name, array] : alone) CHECK(all.at(name).numbers() == array.numbers());
+    }
+    const std::string made = read_whole_file(out / "model.safetensors.index.json");
+    CHECK(made.find("\"z.dequantized\": \"b.safetensors\"") != std::string::npos);
+    CHECK(std::distance(std::filesystem::directory_iterator(out), std::filesystem::directory_iterator()) == 3);
+    const Finished inspected = run_program({ULPLAB_PROGRAM, "inspect", model.string()});
+    CHECK(inspected.exit_code == 0);
+    CHECK(inspected.output.find("\nz (F8_E4M3, shape (2, 3))\n") != std::string::npos);
+    CHECK(run_program({ULPLAB_PROGRAM, "inspect", out.string()}).exit_code == 0);  // the output is such a folder
+    CHECK(quantized(model, out, {"--format", "fp16"}).output.find("is there already") != std::string::npos);
+
+    const auto refused = [&](const std::string& map, const char* why) {
+        CAPTURE(std::string(why));
+        index(map);
+        for (const char* command : {"quantize", "inspect"}) {
+            std::vector<std::string> arguments = {ULPLAB_PROGRAM, command, model.string()};
+            const bool writes = std::string(command) == "quantize";
+            if (writes) arguments.insert(arguments.end(), {(folder / "new").string(), "--format", "fp16"});
+            const Finished bad = run_program(arguments);
+            CHECK(bad.exit_code == 3);
+            CHECK(bad.output.find(why) != std::string::npos);
+        }
+        CHECK_FALSE(std::filesystem::exists(folder / "new"));
+    };
+    refused(good + R"(, "u": "c.safetensors")", "the shard c.safetensors is missing");
+    refused(R"("x": "../a.safetensors")", "leads out of the folder");
+    refused(R"("x": "/etc/passwd")", "leads out of the folder");
+    refused(R"("x": "a.safetensors", "x": "b.safetensors")", "stands twice");
+    refused(R"("x": "b.safetensors", "z": "b.safetensors")", "the tensor x is not in the shard b.safetensors");
+    refused("", "needs a weight_map");
+    write_shard(model / "b.safetensors", {"z", "x"}, "F8_E4M3");
+    refused(good, "the tensor x stands twice, in a.safetensors and in b.safetensors");
+}
+
 TEST_CASE("quantize: what it refuses, in one sentence and without a file") {
     const TemporaryFolder folder;
     npy::write(folder / "x.npy", npy::matrix("<f4", 1, 4, std::vector<float>{1, 2, 3, 4}));
+    npy::write(folder / "odd.npy", npy::matrix("<f4", 1, 3, std::vector<float>{1, 2, 3}));
     npy::write(folder / "i.npy", npy::matrix("<i4", 1, 2, std::vector<std::int32_t>{1, 2}));
     write_safetensors(folder / "up.safetensors", WrittenArrays{array_of_numbers("../x", {1}, std::vector<float>{1})},
                       {});
@@ -398,6 +488,11 @@ TEST_CASE("quantize: what it refuses, in one sentence and without a file") {
         {"x.npy", "o.npz", {"--format", "nvfp4", "--rounding", "stochastic:33"}, 2, "from 1 to 32"},
         {"x.npy", "o.npz", {"--format", "nvfp4", "--rounding", "up:8"}, 2, "only stochastic rounding has random bits"},
         {"x.npy", "o.npz", {"--format", "e4m3", "--scale", "-1"}, 2, "a positive number"},
+        {"x.npy", "o.npz", {"--format", "nvfp4", "--scale", "amax"}, 2, "has scales of its own; give their format"},
+        {"x.npy", "o.npz", {"--format", "mxfp8", "--scale", "e2m1"}, 2, "scales of blocks are of a format with NaN"},
+        {"x.npy", "o.npz", {"--format", "mxfp8", "--packed"}, 2, "has codes of 8 bits, not of 4"},
+        {"x.npy", "o.npz", {"--format", "q8_0", "--element", "e4m3"}, 2, "are whole numbers"},
+        {"odd.npy", "o.npz", {"--format", "mxfp4", "--packed"}, 2, "an even last extent"},
         {"i.npy", "o.npz", {"--format", "e4m3"}, 3, "no tensor of floating-point numbers"},
         {"no.npy", "o.npz", {"--format", "e4m3"}, 3, "no.npy"},
         {"up.safetensors", "o.npz", {"--format", "e4m3"}, 3, "leads out of a folder"},

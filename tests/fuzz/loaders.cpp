@@ -12,6 +12,7 @@
 #include "engine/files/format_file.hpp"
 #include "engine/files/npy.hpp"
 #include "engine/files/safetensors.hpp"
+#include "engine/files/sharded_model.hpp"
 #include "engine/files/stored_arrays.hpp"
 #include "engine/nets/net_json.hpp"
 #include "engine/products/unit_file.hpp"
@@ -89,6 +90,16 @@ void load_tokens(std::string_view bytes) {
     unless_refused([&] { (void)read_token_sequences(file.path); });
 }
 
+/// The index of a folder without a shard.
+void load_model_index(std::string_view bytes) {
+    const fs::path folder = scratch_file("_model");
+    fs::create_directory(folder);
+    std::ofstream(folder / model_index, std::ios::binary)
+        .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    unless_refused([&] { (void)shards_of(folder); });
+    fs::remove_all(folder);
+}
+
 void load_net(std::string_view bytes) {
     unless_refused([&] { (void)json_of(net_from_json(bytes)); });
 }
@@ -117,6 +128,7 @@ void load_recorded_set(std::string_view bytes) {
 constexpr std::array all_loaders = {Loader{"npy", load_npy},
                                     Loader{"npz", load_tensors},
                                     Loader{"safetensors", load_safetensors},
+                                    Loader{"model_index", load_model_index},
                                     Loader{"net", load_net},
                                     Loader{"tokens", load_tokens},
                                     Loader{"unit", load_unit},

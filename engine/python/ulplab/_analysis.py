@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _core
 from ._kinds import Array, FormatLike, array_of, real
-from ._products import OrderLike, Unit, UnitLike, _order, _text_of, unit as unit_of
+from ._products import OrderLike, Unit, UnitLike, _order, _scales, _text_of, unit as unit_of
 
 __all__ = ["Bound", "bound", "Explanation", "explain", "ProductExplanation", "Discovery", "discover", "Recording",
            "recordings", "Inspection", "inspect"]
@@ -36,7 +36,7 @@ class Bound(_Printed):
     """How far a unit's product D can lie from the exact one, |D - s| <= gamma * S + eta with S = |c| + sum of |a b|.
 
     model, k, level     what was bounded, and how: "apriori", "magnitudes" or "running"
-    groups, gamma, eta  of the a-priori bound; shares: what gamma is made of
+    groups, gamma, eta  of the a-priori bound, None with scales; shares: what gamma is made of
     max_absolute, max_relative, at   the largest bound, relative to S, and its element
     expected_bias       D - s relative to S on average, an estimate; None for units unlike the table's
     overflow            "excluded", "possible ...", "unknown ..."
@@ -49,8 +49,8 @@ class Bound(_Printed):
     k: int
     level: str
     groups: int
-    gamma: float
-    eta: float
+    gamma: float | None
+    eta: float | None
     shares: dict[str, float]
     max_absolute: float | None
     max_relative: float | None
@@ -72,8 +72,9 @@ class Bound(_Printed):
         shares = ", ".join(f"{name} {share / self.gamma:.0%}" for name, share in self.shares.items() if share > 0)
         by_scheme = "scheme" in self.__dict__
         how = f"{self.scheme}, {self.products} products" if by_scheme else f"{self.groups} groups in a chain"
-        lines = [f"{self.model}, k = {self.k}: {how}",
-                 f"gamma      {self.gamma:.4g} ({shares})", f"eta        {self.eta:.4g}", f"level      {self.level}",
+        head = [f"{self.model}, k = {self.k}, with scales"] if self.gamma is None else [
+            f"{self.model}, k = {self.k}: {how}", f"gamma      {self.gamma:.4g} ({shares})", f"eta        {self.eta:.4g}"]
+        lines = [*head, f"level      {self.level}",
                  f"largest    {_text(self.max_absolute)} absolute, {_text(self.max_relative)} of S"
                  + (f", at {tuple(self.at)}" if self.at else ""),
                  f"expected   {_text(self.expected_bias)} of S on average (an estimate)", f"overflow   {self.overflow}",
@@ -92,7 +93,8 @@ def bound(unit: UnitLike, a: ArrayLike | None = None, b: ArrayLike | None = None
           k: int | None = None, max_a: float | None = None, max_b: float | None = None, max_c: float | None = None,
           d: ArrayLike | None = None, level: str | None = None, against: UnitLike = "exact", order: OrderLike = None,
           alpha: float | None = None, beta: float | None = None, nonnegative: bool = False, round: bool = False,
-          policy: str | None = None, scheme: str | None = None) -> Bound:
+          policy: str | None = None, scheme: str | None = None,
+          scales: tuple[ArrayLike | None, ArrayLike | None] | None = None) -> Bound:
     """How far a unit's product can lie from the exact one: for any operands of a length k, or for these operands.
 
     unit     a floating-point unit, as in matmul; of fp64 units a, b, c and d are float64
@@ -103,8 +105,9 @@ def bound(unit: UnitLike, a: ArrayLike | None = None, b: ArrayLike | None = None
     against  what the tolerance compares D with: "exact", "fp64" (sums in any order) or another unit
     scheme   of a product by a scheme, as in matmul: with a, b, c and d, or k (of ozaki1 and ozaki2 in fp64) and max_a ...,
              and order alone. Bound has its products, too
+    scales   as in matmul; then the level is "magnitudes", there is no gamma, and D is compared with the exact product
 
-    ValueError: integer and block-scaled units (exact, or not covered), shapes, numbers off the grid without round.
+    ValueError: integer units (exact), shapes, numbers off the grid without round.
 
     >>> ulplab.bound("sm_90:wgmma.fp16.fp32", k=4096).gamma
     0.00014495849609375
@@ -115,7 +118,8 @@ def bound(unit: UnitLike, a: ArrayLike | None = None, b: ArrayLike | None = None
     if k is not None and (c is not None or d is not None):
         raise ValueError("c and d belong to a and b")
     if scheme is not None:
-        if level or against != "exact" or alpha is not None or beta is not None or nonnegative or round or policy:
+        if level or against != "exact" or alpha is not None or beta is not None or nonnegative or round or policy \
+                or scales is not None:
             raise ValueError("the bound of a scheme takes unit, order, and a, b, c, d or k, max_a, max_b, max_c; "
                              "leave the rest out")
         if k is not None:
@@ -126,8 +130,9 @@ def bound(unit: UnitLike, a: ArrayLike | None = None, b: ArrayLike | None = None
         return Bound(_core.bound_of_k(_spec(unit), k, max_a, max_b, max_c, level or "", given, alpha, beta, nonnegative,
                                       policy))
     arrays = [None if x is None else array_of(x, name) for x, name in ((a, "a"), (b, "b"), (c, "c"), (d, "d"))]
+    a_scales, b_scales, alpha = _scales(_spec(unit), scales, given, alpha, *arrays[:2])
     return Bound(*_core.bound_of_arrays(_spec(unit), *arrays, level or "", _spec(against), given, alpha, beta,
-                                        nonnegative, round, policy))
+                                        nonnegative, round, policy, a_scales, b_scales))
 
 
 class Explanation(_Printed):
@@ -206,10 +211,10 @@ def explain(a: ArrayLike, b: ArrayLike, c: Any = 0.0, *, unit: UnitLike, d: Any 
     if x.ndim == 2:
         if d is None:
             raise ValueError("a whole product is explained from its result; give d, or vectors a and b")
-        scales = scales and [None if each is None else array_of(each, "scales") for each in scales]
+        *scales, alpha = _scales(_spec(unit), scales, None, alpha, x, y)
         z = None if not isinstance(c, (numpy.ndarray, list)) and not hasattr(c, "shape") else array_of(c, "c")
         return ProductExplanation(*_core.explain_product(_spec(unit), x, y, array_of(d, "d"), z, alpha, beta, round,
-                                                         policy, *(scales or (None, None))))
+                                                         policy, *scales))
     kind = unit_of(unit).kind
     numbers = (lambda v: v) if kind == "integer" else (lambda v: v.astype("f8") if v.dtype.kind in "ib" else v)
     z = numbers(numpy.asarray(c).reshape(1))

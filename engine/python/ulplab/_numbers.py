@@ -234,6 +234,8 @@ class Quantized:
     codes          the same as storage words, uint8 (element formats of up to 8 bits), else None
     scales         float32, one for each block
     scale_codes    the same as storage words where their format has 8 bits, else None
+    zero_points    of rules whose elements are whole numbers, one for each block, int32, else None: an element is its code,
+                   in two's complement, minus its block's zero point
     tensor_scale   a factor of the whole matrix (NVFP4), else 1
     block          (lines, k) of a block
     element_format, scale_format
@@ -243,6 +245,7 @@ class Quantized:
     codes: Array | None
     scales: Array
     scale_codes: Array | None
+    zero_points: Array | None
 
     def __init__(self, name: str, fields: dict[str, Any], kind: Any) -> None:
         self.name = name
@@ -251,9 +254,19 @@ class Quantized:
         self.tensor_scale: float = fields["tensor_scale"]
         self.block: tuple[int, int] = fields["block"]
         self._kind = kind[:0] if is_tensor(kind) else None
-        for each in ("elements", "scales", "codes", "scale_codes"):
+        for each in ("elements", "scales", "codes", "scale_codes", "zero_points"):
             value = fields.get(each)
+            if each == "zero_points" and value is not None:
+                value = value.astype("i4")
             setattr(self, each, None if value is None else like(value, kind))
+
+    def packed(self) -> Array:
+        """The codes of 4 bits, two in each byte along a line, the first in the low half, as PyTorch stores FP4: uint8,
+        m x k/2. ValueError for codes of another width and for an odd k."""
+        if self.codes is None or self.element_format.storage_bits != 4 or self.codes.shape[1] % 2:
+            raise ValueError(f"packed codes have 4 bits and an even k; these are {tuple(self.elements.shape)} of "
+                             f"{self.element_format.name}")
+        return self.codes[:, ::2] | self.codes[:, 1::2] << 4
 
     def __repr__(self):
         return (f"<Quantized {self.name}: {tuple(self.elements.shape)} of {self.element_format.name}, "
@@ -266,14 +279,18 @@ class Quantized:
                             ("tensor scale", self.tensor_scale)])
 
 
-def quantize(x: ArrayLike, how: str, *, seed: int = 0, stream: int = 0) -> Quantized:
+def quantize(x: ArrayLike, how: str, *, element: FormatLike | None = None, block: tuple[int, int] | str | None = None,
+             scale_format: FormatLike | None = None, seed: int = 0, stream: int = 0) -> Quantized:
     """A matrix quantised along its last extent, by a named row (:func:`quantizations`): "mxfp8", "nvfp4", ...
 
     x    m x k numbers; of arrays with more extents the leading ones are one, m. Those of float64 enter the rule's
          arithmetic, which is float32's, so that an element under a scale that is a power of two is rounded once;
          ValueError for one beyond float32
     how  the row's name. Every rule of scales, elements and transforms is a field of its row
-         (softfloat/quantization/quantization.hpp says whose arithmetic each is)
+         (docs/reference/quantizations.md says whose arithmetic each is)
+    element, block, scale_format   instead of the row's: the format of the elements, the numbers that share a scale as
+         (lines, k) or "1x128" (0: all there are), the format of the scales. Scales that become powers of two are rounded
+         so that no element overflows, other ones to nearest
 
     Returns a Quantized. Stochastic rows draw element (i, j) as number i * k + j of (seed, stream).
 
@@ -282,7 +299,14 @@ def quantize(x: ArrayLike, how: str, *, seed: int = 0, stream: int = 0) -> Quant
     """
     array = numbers_of(x)
     matrix = array.reshape(-1, array.shape[-1]) if array.ndim != 2 and array.ndim > 0 else array
-    return Quantized(how, _core.quantize(matrix, text(how, "how"), natural(seed, "seed"), natural(stream, "stream")), x)
+    if isinstance(block, str):
+        block = tuple(map(int, block.split("x")))
+    if block is not None:
+        if len(block) != 2 or min(block) < 0:
+            raise ValueError(f"block is {block}; give (lines, k) or a text such as '1x128'; 0 stands for all there are")
+        block = natural(block[0], "block"), natural(block[1], "block")
+    return Quantized(how, _core.quantize(matrix, text(how, "how"), element, block, scale_format, natural(seed, "seed"),
+                                         natural(stream, "stream")), x)
 
 
 def dequantize(quantized: Quantized) -> Array:
@@ -290,7 +314,7 @@ def dequantize(quantized: Quantized) -> Array:
     transform is not undone. TypeError for what is no Quantized."""
     if not isinstance(quantized, Quantized):
         raise TypeError(f"dequantize takes what ulplab.quantize gave, not a {type(quantized).__name__}")
-    return like(_core.dequantize(quantized.name, array_of(quantized.elements), array_of(quantized.scales),
+    return like(_core.dequantize(quantized.block, array_of(quantized.elements), array_of(quantized.scales),
                                  quantized.tensor_scale), quantized._kind)
 
 

@@ -175,6 +175,37 @@ def _require_no_sign(unit, *scales):
             raise ValueError("scales have no sign; give it to the elements")
 
 
+def _scales(unit, scales, order, alpha, x, y):
+    """(scales of a, scales of b, alpha): one line of scales for each row of a and each column of b, and of pairs with
+    tensor scales their product."""
+    if scales is None:
+        return None, None, alpha
+    both = []
+    factor = numpy.float32(1)
+    for each in scales:
+        if isinstance(each, tuple):
+            each, of_tensor = each
+            factor *= numpy.float32(of_tensor)
+            if alpha is not None:
+                raise ValueError("alpha is the product of the tensor scales; give one of the two")
+        both.append(None if each is None else array_of(each, "scales"))
+    if factor != 1:
+        alpha = float(factor)
+    if _core.unit_row(unit)["kind"] == "block_scaled":
+        _require_no_sign(unit, *both)
+        return *both, alpha
+    block = order.promote if order is not None and order.promote > 0 else 128
+    for i, (given, lines) in enumerate(zip(both, (x.shape[-2] if x.ndim > 1 else 1, y.shape[-1] if y.ndim > 1 else 1))):
+        if given is None:
+            continue
+        given = _core.decode(given, Format("e8m0")) if given.dtype == numpy.uint8 else given
+        axis = -2 if i == 0 else -1
+        if given.ndim > 1 and given.shape[axis] != lines and given.shape[axis] == -(-lines // block):
+            given = numpy.repeat(given, block, axis).take(range(lines), axis)
+        both[i] = given
+    return *both, alpha
+
+
 def _batch(x, shape):
     """x broadcast to the batch's extents and flattened to one."""
     if x.ndim <= 2 or shape == ():
@@ -229,8 +260,10 @@ def matmul(a: ArrayLike, b: ArrayLike, c: ArrayLike | None = None, *, unit: Unit
     unit      a key ("sm_90:wgmma.fp16.fp32"; ulplab.units() lists them), a Unit, or a file FILE.json that describes one
     order     ulplab.Order(...) or a dictionary of its fields: split-k, promotion, ... By default one chain in ascending k
     alpha, beta  D = alpha * sum + beta * C, an fp32 epilogue. beta = 0: C is not read, as in BLAS
-    scales    (scales of a, scales of b) of block-scaled units, m x (k / block) and (k / block) x n, numbers or codes;
-              None: all are 1
+    scales    (scales of a, scales of b), m x (k / block) and (k / block) x n; None: all are 1. Of block-scaled units
+              numbers or codes of their format. Of others float32 numbers, or UE8M0 codes as uint8, multiplied in at each
+              promotion (block: order's promote, 128 without); blocks may also be squares, (m / block) x (k / block). A
+              pair (scales, tensor scale) has NVFP4's second level, and the tensor scales' product is alpha
     round     True, or the name of a rounding: operands off the input format's grid are rounded to it first. Otherwise
               they are a ValueError that names the element
     saturate  with round: too large operands become the largest finite number
@@ -254,15 +287,12 @@ def matmul(a: ArrayLike, b: ArrayLike, c: ArrayLike | None = None, *, unit: Unit
         if Format(_core.unit_row(unit)["a_format"]).storage_bits != 4:
             raise ValueError(f"packed codes are of a format of 4 bits; {unit} takes {_core.unit_row(unit)['a_format']}")
         x, y = _core.with_halves(x, True), _core.with_halves(y.swapaxes(-1, -2), True).swapaxes(-1, -2)
-    a_scales, b_scales = (None, None) if scales is None else (
-        None if each is None else array_of(each, "scales") for each in scales)
-    if a_scales is not None or b_scales is not None:
-        _require_no_sign(unit, a_scales, b_scales)
+    if order is not None:
+        order = _order(order)
+    a_scales, b_scales, alpha = _scales(unit, scales, order, alpha, x, y)
     how = _rounding(round)
     if alpha is not None or beta is not None:
         alpha, beta = real(alpha, "alpha"), real(beta, "beta")
-    if order is not None:
-        order = _order(order)
     if x.ndim == 2 and y.ndim == 2:
         d = _core.matmul(x, y, z, unit, order, alpha, beta, a_scales, b_scales, how, saturate, policy, scheme)
         return d if x is a and y is b else like(d, a, b)

@@ -179,7 +179,7 @@ def test_bad_requests_are_one_sentence():
              (ValueError, "choose 1 to 1 pieces", dict(unit=HOPPER, order={"split_k": 4})),
              (ValueError, "beta scales c", dict(unit=HOPPER, beta=2.0)),
              (ValueError, "alpha is not a finite", dict(unit=HOPPER, alpha=float("nan"))),
-             (ValueError, "has no scales", dict(unit=HOPPER, scales=(a, a)))]
+             (ValueError, "the blocks are 2 x 1", dict(unit=HOPPER, scales=(a, a)))]
     for kind, text, arguments in cases:
         with pytest.raises(kind, match=text):
             ulplab.matmul(a, a, **arguments)

@@ -20,6 +20,8 @@
 #include "engine/training/images.hpp"
 #include "engine/training/schedule.hpp"
 #include "engine/training/trainer.hpp"
+#include "softfloat/matrix_units/product.hpp"
+#include "softfloat/matrix_units/units.hpp"
 #include "softfloat/round.hpp"
 
 namespace {
@@ -220,6 +222,21 @@ TEST_CASE("promotion adds partial sums of 128 k in fp32, times their blocks' sca
         }
     }
     CHECK(product("deepseek_v3", "soft:h100", ProductPass::forward, a, b) == expected);
+    // The same by the unit's own product with scales.
+    const Quantized left = quantize(quantization_by_name("deepseek_1x128"), a);
+    const Quantized right = quantize(quantization_by_name("deepseek_128x128"), transposed(b));
+    Matrix of_a(9, 3), of_b(3, 7), d_of_unit(9, 7);
+    for (Index p = 0; p < 3; ++p) {
+        for (Index i = 0; i < 9; ++i) of_a(i, p) = left.scale(i, p);
+        for (Index j = 0; j < 7; ++j) of_b(p, j) = right.scale(j / 128, p);
+    }
+    const TensorCoreModel& wgmma = unit_model<TensorCoreModel>("sm_90:wgmma.e4m3.fp32");
+    const GemmProblem problem{left.elements(), right.elements().transposed(), {}, d_of_unit};
+    soft_product(wgmma, {.promote_every = 128}, problem, {of_a, of_b});
+    CHECK(d_of_unit == expected);
+    CHECK_THROWS_WITH_AS(soft_product(wgmma, {.promote_every = 128}, problem, {of_b, of_a}),
+                         "the scales of A are 3 x 7 where the blocks are 9 x 3", std::invalid_argument);
+    CHECK_THROWS_AS(soft_product(wgmma, {}, problem, {of_a, of_b}), std::invalid_argument);
     // Without promotion the same operands give other bits: the unit adds what they stand for.
     Recipe unpromoted = recipe_by_name("deepseek_v3");
     unpromoted.products.fprop.promote_every = 0;

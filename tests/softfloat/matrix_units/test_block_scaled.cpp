@@ -2,6 +2,8 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <cmath>
+#include <limits>
 #include <stdexcept>
 
 #include "softfloat/lab/random_codes.hpp"
@@ -135,6 +137,17 @@ TEST_CASE(
         problem.b_scales = {y.data(), blocks - 1, n};
         CHECK_THROWS_WITH_AS(ulp::gemm(model, problem), doctest::Contains("the scales of B are "),
                              std::invalid_argument);
+        // A scale has no sign, and is a number of its format.
+        for (const float bad : {-1.0F, -0.0F, 0.3F, std::numeric_limits<float>::infinity()}) {
+            std::vector<float> scales(y.size(), 1.0F);
+            scales[at(blocks * n - 1)] = bad;
+            problem.b_scales = {scales.data(), blocks, n};
+            CHECK_THROWS_WITH_AS(ulp::gemm(model, problem), doctest::Contains("not a scale in "),
+                                 std::invalid_argument);
+            scales.back() = std::numeric_limits<float>::quiet_NaN();
+            ulp::gemm(model, problem);
+            CHECK(std::isnan(d[at(n - 1)]));
+        }
         problem.b_scales = {};
         problem.product.a.data = nullptr;
         CHECK_THROWS_AS(ulp::gemm(model, problem), std::invalid_argument);

@@ -430,6 +430,63 @@ TEST_CASE("codes stand for the elements and the scales") {
     CHECK_THROWS_AS(quantized(senseless, x, 2), std::invalid_argument);
 }
 
+TEST_CASE("whole numbers: GGUF's Q4_0 and Q8_0, zero points, and their codes") {
+    std::vector<float> x(32, 0.0F);
+    x[0] = 4, x[1] = -4, x[2] = 0.25F, x[3] = -0.25F, x[4] = 0.5F;
+    // The first number of the largest magnitude becomes -8: dec = 4 / -8; codes trunc(x * -2 + 8.5), up to 15.
+    const Quantized q4 = quantized(quantization_by_name("q4_0"), x, 1);
+    CHECK(q4.scales[0] == -0.5F);
+    CHECK(exact(q4.numbers.data(), 6) == Numbers{-8, 7, 0, 1, -1, 0});
+    CHECK(std::vector<std::uint8_t>{0, 15, 8, 9, 7, 8} == [&] {
+        const std::vector<std::uint8_t> codes = element_codes(q4);
+        return std::vector<std::uint8_t>(codes.begin(), codes.begin() + 6);
+    }());
+    CHECK(dequantize(q4)[0] == 4);
+    // 127 steps of 4 / 127, which is stored in fp16 and used in fp32; halves away from zero.
+    const Quantized q8 = quantized(quantization_by_name("q8_0"), x, 1);
+    CHECK(q8.scales[0] == round_to(formats::fp16, 4.0F / 127));
+    CHECK(exact(q8.numbers.data(), 5) == Numbers{127, -127, 8, -8, 16});
+    CHECK(element_codes(q8)[1] == 0x81);
+    // -4 to 4 in 15 steps: the zero point is -8 - round(-4 / dec) = -1, for dec lies above 8 / 15 in fp32.
+    Quantization affine = quantization_by_name("int4_affine");
+    const Quantized zero = quantized(affine, x, 1);
+    CHECK(zero.scales[0] == 8.0F / 15);
+    CHECK(zero.zero_points[0] == -1);
+    for (float& number : x) number += 4;  // 0 to 8: all of the codes lie above zero
+    const Quantized above = quantized(affine, x, 1);
+    CHECK(above.zero_points[0] == -8);
+    CHECK(above.numbers[0] == 15);
+    CHECK(element_codes(above)[0] == 7);
+    CHECK(element_codes(above)[1] == 8);  // -8 in two's complement
+    affine.elements.rounding = {.rounding = Rounding::stochastic, .random_bits = 8};
+    CHECK_THROWS_WITH_AS(quantized(affine, x, 1),
+                         "whole numbers are rounded to nearest, away, toward zero, down or up, not stochastic",
+                         std::invalid_argument);
+    CHECK(std::isinf(quantized(quantization_by_name("q8_0"), std::vector<float>(32, 1e20F), 1).scales[0]));
+}
+
+TEST_CASE("every row says where its arithmetic is stated, and a use replaces parts of it") {
+    for (const NamedQuantization& row : named_quantizations()) {
+        CAPTURE(row.name);
+        CHECK(!row.source.empty());
+        CHECK(!row.reproducer.empty());
+    }
+    const Quantization power =
+        with_parts(quantization_by_name("deepseek_1x128"), {.scale_format = formats::e8m0, .block = ScaleBlock{1, 32}});
+    CHECK(power.scale.rounding == Rounding::up);
+    CHECK(power.block == ScaleBlock{1, 32});
+    const std::vector<float> x = operand(4, 64, 32, -12, 12, 3);
+    const Quantized q = quantized(power, x, 4);
+    for (std::size_t block = 0; block < q.scales.size(); ++block) {
+        CHECK(test::exact(q.scales[block]) ==
+              power_of_two(floor_log2(largest_of(exact(x.data() + 32 * block, 32)) / 448) + 1));
+    }
+    CHECK_THROWS_AS(with_parts(power, {.scale_format = formats::e2m1}), std::invalid_argument);
+    CHECK_THROWS_AS(with_parts(quantization_by_name("q8_0"), {.element = formats::e4m3}), std::invalid_argument);
+    CHECK(text_of(power) != text_of(quantization_by_name("deepseek_1x128")));
+    CHECK(text_of(quantization_by_name("q8_0")) != text_of(quantization_by_name("q4_0")));
+}
+
 TEST_CASE("the comparison notices a mutant of every rule") {
     using Mutation = std::function<void(Quantization&)>;
     const std::vector<std::pair<const char*, Mutation>> mutations = {
