@@ -1,5 +1,3 @@
-#include "engine/products/unit_fields.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,6 +6,7 @@
 #include <span>
 #include <stdexcept>
 
+#include "engine/products/unit_file.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/model_names.hpp"
 #include "softfloat/names.hpp"

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "engine/products/on_grid.hpp"
+#include "engine/products/matmul.hpp"
 #include "softfloat/names.hpp"
 #include "softfloat/support/parallel.hpp"
 

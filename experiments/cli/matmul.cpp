@@ -1,18 +1,13 @@
 // `ulplab matmul --unit KEY a.npy b.npy [c.npy] --out d.npy`: the product a matrix unit would give.
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <cmath>
 #include <limits>
-#include <memory>
-#include <optional>
+#include <numeric>
+#include <sstream>
 
 #include "engine/files/npy.hpp"
 #include "experiments/cli/command.hpp"
-#include "experiments/cli/library_product.hpp"
 #include "experiments/cli/product_options.hpp"
 #include "experiments/framework/files.hpp"
-#include "softfloat/errors.hpp"
+#include "gpu/untried/answers.hpp"
 #include "softfloat/matrix_units/block_scaled.hpp"
 #include "softfloat/matrix_units/integer_model.hpp"
 #include "softfloat/matrix_units/product.hpp"
@@ -21,6 +16,125 @@
 
 namespace ulp {
 namespace {
+
+struct LibraryProductOptions {
+    std::string unit, answers, type, a, b, c, out;
+    bool transpose_a = false, transpose_b = false;
+    float alpha = 1, beta = 0;  // C is read unless beta is 0
+};
+
+/// Whether a unit's name is that of a library on a card: "cublas-13.1.0@H100".
+bool is_library_name(const std::string& unit) { return unit.starts_with("cublas") && !unit.starts_with("cublas:"); }
+
+/// The word of a card's name that tells it from others: the first that has a digit, "H100" of "NVIDIA H100 80GB HBM3".
+std::string model_of(std::string name) {
+    std::replace(name.begin(), name.end(), '-', ' ');
+    std::istringstream words(name);
+    for (std::string word; words >> word;) {
+        if (word.find_first_of("0123456789") != std::string::npos) return word;
+    }
+    return name;
+}
+
+/// The answers, if they are those of "cublas-13.1.0@H100".
+gpu::StoredAnswers answers_for(const LibraryProductOptions& options) {
+    constexpr std::string_view prefix = "cublas-";
+    const std::size_t at = options.unit.find('@');
+    if (!options.unit.starts_with(prefix) || at == std::string::npos || at + 1 == options.unit.size()) {
+        throw UsageError(
+            fmt::format("--unit is '{}'; give cublas-VERSION@CARD, such as cublas-13.1.0@H100", options.unit));
+    }
+    if (options.answers.empty()) {
+        throw UsageError(
+            "--unit cublas-... needs --answers FILE: no card's answers are part of the program; `ulplab gpu answers` "
+            "stores them");
+    }
+    gpu::StoredAnswers stored = gpu::StoredAnswers::read(options.answers);
+    const std::string version = options.unit.substr(prefix.size(), at - prefix.size());
+    const std::string card = options.unit.substr(at + 1);
+    // "13.1" is each 13.1.x; the answers name the one.
+    const bool same_version = (stored.info.version + ".").starts_with(version + ".") && !version.empty();
+    if (!same_version || (card != model_of(stored.info.gpu) && card != stored.info.gpu)) {
+        throw DataError(
+            fmt::format("{} holds the answers of cuBLAS {} on {} (cublas-{}@{}), not of {}: declined; ask that library "
+                        "on that card",
+                        options.answers, stored.info.version, stored.info.gpu, stored.info.version,
+                        model_of(stored.info.gpu), options.unit));
+    }
+    return stored;
+}
+
+/// Codes of a matrix, line by line: its rows, or its columns.
+std::vector<std::uint32_t> codes_of(const LoadedMatrix<float>& matrix, gpu::Element element, bool rows) {
+    std::vector<std::uint32_t> codes;
+    codes.reserve(matrix.values.size());
+    const std::int64_t lines = rows ? matrix.rows : matrix.cols;
+    const std::int64_t length = rows ? matrix.cols : matrix.rows;
+    for (std::int64_t line = 0; line < lines; ++line) {
+        for (std::int64_t i = 0; i < length; ++i) {
+            const std::int64_t at = rows ? line * matrix.cols + i : i * matrix.cols + line;
+            codes.push_back(operand_code(gpu::format_of(element), matrix.values[static_cast<std::size_t>(at)]));
+        }
+    }
+    return codes;
+}
+
+/// D = alpha * op(A) * op(B) + beta * C, all by rows; C has D's format. The library's A is B, as it thinks in columns:
+/// of the type e5m2, E5M2 times E4M3 there, A is E4M3 and B is E5M2. Throws UsageError or DataError where the answers
+/// are of another library or card, and DataError with the reason where they do not say how the library adds this shape.
+ExitCode multiply_like_library(const LibraryProductOptions& options) {
+    const gpu::ProblemType& type = gpu::problem_type(options.type);
+    const gpu::StoredAnswers stored = answers_for(options);
+    const auto a = load_matrix(options.a, gpu::format_of(type.b), std::nullopt);
+    const auto b = load_matrix(options.b, gpu::format_of(type.a), std::nullopt);
+    // The library thinks in columns: D' = op(B)' * op(A)', so its A is our B. A matrix by rows is its own transpose by
+    // columns: op(B)' is taken as it lies (N) unless B is transposed.
+    gpu::LibraryProblem p;
+    p.type = &type;
+    p.layout = {options.transpose_b ? 'T' : 'N', options.transpose_a ? 'T' : 'N'};
+    p.m = options.transpose_b ? b.rows : b.cols;
+    p.n = options.transpose_a ? a.cols : a.rows;
+    p.k = options.transpose_a ? a.rows : a.cols;
+    p.alpha = options.alpha;
+    p.beta = options.beta;
+    if (p.k != (options.transpose_b ? b.cols : b.rows)) {
+        throw DataError("the inner sizes of A and B differ (--transpose a, b or a,b?)");
+    }
+    std::vector<std::uint32_t> c_codes;
+    if (p.beta != 0) {
+        const auto c = load_matrix(options.c, gpu::format_of(type.d), std::nullopt);
+        if (c.rows != p.n || c.cols != p.m) {
+            throw DataError(fmt::format("C is {} x {}, but the product {} x {}", c.rows, c.cols, p.n, p.m));
+        }
+        c_codes = codes_of(c, type.d, false);
+    }
+    const gpu::KernelPlan plan = stored.plan(p);
+    if (const auto* declined = std::get_if<gpu::Declined>(&plan)) {
+        throw DataError(fmt::format("declined: {} ({})", declined->reason, p.text()));
+    }
+    const auto& kernel = std::get<gpu::LibraryKernel>(plan);
+    gpu::ProblemSample sample;
+    sample.rows.resize(static_cast<std::size_t>(p.m));
+    sample.columns.resize(static_cast<std::size_t>(p.n));
+    std::iota(sample.rows.begin(), sample.rows.end(), 0);
+    std::iota(sample.columns.begin(), sample.columns.end(), 0);
+    sample.a = codes_of(b, type.a, options.transpose_b);
+    sample.b = codes_of(a, type.b, !options.transpose_a);
+    sample.c = std::move(c_codes);
+    const auto words = gpu::ordered_product(kernel, p, sample);
+    std::vector<float> d(words.size());
+    for (std::size_t i = 0; i < d.size(); ++i) {
+        const std::size_t row = i % sample.columns.size();
+        const std::size_t column = i / sample.columns.size();
+        d[row * sample.rows.size() + column] = in_fp32_container(gpu::format_of(type.d), words[i]);
+    }
+    save_matrix(options.out, gpu::format_of(type.d), p.n, p.m, d);
+    fmt::print("cublas-{}@{}: {}\n", stored.info.version, stored.info.gpu, kernel.text());
+    fmt::print("{}\n", stored.info.hardware
+                           ? "predicted from stored answers of the heuristic; judge it with `ulplab gpu judge`"
+                           : "answers of the software stand-in: no evidence of cuBLAS");
+    return ExitCode::good;
+}
 
 struct MatmulOptions {
     std::string unit, a, b, c, out, policy, a_scales, b_scales;
@@ -204,9 +318,9 @@ ExitCode matmul(const MatmulOptions& options) {
     if (is_library_name(options.unit)) {
         if (!options.policy.empty() || options.rounding.given() || !options.a_scales.empty() ||
             !options.b_scales.empty() || options.order.order() != ProductOrder{}) {
-            throw UsageError(options.unit +
-                             " takes A, B, C, --alpha, --beta and --transpose alone: the library chooses the order of "
-                             "k");
+            throw UsageError(
+                options.unit +
+                " takes A, B, C, --alpha, --beta and --transpose alone: the library chooses the order of k");
         }
         // Without factors a C is added as it is.
         const auto factors = epilogue_of<float>(options).value_or(LinearEpilogue{1, options.c.empty() ? 0.0 : 1.0});
@@ -247,8 +361,7 @@ Action declare_matmul(OptionParser& app) {
     app.add_option("A", options->a, "m x k, .npy of float16, float32 or codes as unsigned integers").required();
     app.add_option("B", options->b, "k x n").required();
     app.add_option("C", options->c,
-                   "m x n: what the first instruction accumulates to; with --alpha or --beta the "
-                   "epilogue's C");
+                   "m x n: what the first instruction accumulates to; with --alpha or --beta the epilogue's C");
     app.add_option("--out", options->out, "file for D, .npy").required();
     options->transpose.declare(app);
     app.add_option("--a-scales", options->a_scales, "scales of A for block-scaled models, m x (k / block); default 1");

@@ -6,11 +6,10 @@
 #include <cctype>
 #include <functional>
 #include <map>
-#include <set>
 
 #include "experiments/framework/card_evidence.hpp"
+#include "experiments/framework/experiment.hpp"
 #include "experiments/framework/html.hpp"
-#include "experiments/framework/sources.hpp"
 
 namespace ulp {
 namespace {

@@ -1,5 +1,3 @@
-#include "experiments/framework/drawings.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,10 +20,9 @@ constexpr std::string_view shapes =
 /// What they say of a shape: where and how it is drawn.
 constexpr std::string_view looks =
     " calcMode class color cx cy d dur dy fill fill-opacity filter filterUnits flood-color flood-opacity font-family "
-    "font-size "
-    "font-style font-weight height id in in2 keyTimes operator points preserveAspectRatio r repeatCount result "
-    "shape-rendering stroke stroke-dasharray stroke-linecap stroke-linejoin stroke-width text-anchor transform values "
-    "visibility width x xml:space y ";
+    "font-size font-style font-weight height id in in2 keyTimes operator points preserveAspectRatio r repeatCount "
+    "result shape-rendering stroke stroke-dasharray stroke-linecap stroke-linejoin stroke-width text-anchor transform "
+    "values visibility width x xml:space y ";
 
 bool is_look(std::string_view name, std::string_view value) {
     if (name == "xlink:href") return value.starts_with('#') || value.starts_with("data:image/png;base64,");
@@ -110,8 +107,8 @@ std::string drawing_html(const StoredResult& result, const StoredFigure& figure)
         return inline_svg(figure.svg, fmt::format("{}_{}", result.experiment, figure.name), figure.title);
     }
     return fmt::format(
-        "<p class=\"missing\">Not drawn: gnuplot was not there or found nothing to draw. To draw it: "
-        "<code>ulplab report --draw {}</code>, with the --out of this report.</p>",
+        "<p class=\"missing\">Not drawn: gnuplot was not there or found nothing to draw. To draw it: <code>ulplab "
+        "report --draw {}</code>, with the --out of this report.</p>",
         result.experiment);
 }
 
@@ -129,8 +126,8 @@ std::string figure_html(const StoredResult& result, const StoredFigure& figure) 
     return fmt::format(
         "<figure id=\"{0}-{1}\" class=\"answers\">\n<div class=\"drawing\">{2}</div>\n<figcaption>\n"
         "<p><strong>What to see.</strong> {3}</p>\n{4}{5}{6}{7}\n"
-        "<p class=\"links\"><a href=\"{0}/{1}.png\">PNG</a> <a href=\"{0}/{1}.svg\">SVG</a> "
-        "<a href=\"{0}/data.csv\">data</a></p>\n</figcaption>\n</figure>\n",
+        "<p class=\"links\"><a href=\"{0}/{1}.png\">PNG</a> <a href=\"{0}/{1}.svg\">SVG</a> <a "
+        "href=\"{0}/data.csv\">data</a></p>\n</figcaption>\n</figure>\n",
         result.experiment, figure.name, drawing_html(result, figure), escaped(figure.meaning),
         fold ? "<details class=\"evidence\"><summary>Evidence</summary>"
              : "<p class=\"evidence\"><strong>Evidence.</strong> ",

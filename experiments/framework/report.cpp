@@ -1,12 +1,9 @@
-#include "experiments/framework/report.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "experiments/framework/card_evidence.hpp"
 #include "experiments/framework/claims.hpp"
-#include "experiments/framework/drawings.hpp"
 #include "experiments/framework/experiment.hpp"
 #include "experiments/framework/figures.hpp"
 #include "experiments/framework/html.hpp"
@@ -37,9 +34,8 @@ std::string run_html(const StoredResult& result) {
     if (settings.size() >= 2) settings.resize(settings.size() - 2);
     return fmt::format(
         "<details><summary>How it was run</summary>\n<p>ulplab {}, {}, seed {}, {}. {} Compiled with {}; on {}; {:.1f} "
-        "s; "
-        "finished {}. Digest of the results: <code>{}</code>. Again: <code>{}</code>. "
-        "<a href=\"{}/result.json\">record</a> <a href=\"{}/manifest.json\">manifest</a></p>\n</details>\n",
+        "s; finished {}. Digest of the results: <code>{}</code>. Again: <code>{}</code>. <a "
+        "href=\"{}/result.json\">record</a> <a href=\"{}/manifest.json\">manifest</a></p>\n</details>\n",
         escaped(result.version), escaped(result.mode), result.seed,
         result.backend.empty() ? "default backends" : escaped(result.backend),
         settings.empty() ? "No settings." : "Settings: " + escaped(settings) + ".", escaped(result.compiler),
