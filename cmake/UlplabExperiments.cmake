@@ -72,7 +72,7 @@ function(ulplab_sources_digest output)
       list(APPEND patterns ${PROJECT_SOURCE_DIR}/${folder}/*.${ending})
     endforeach()
   endforeach()
-  foreach(part framework/check framework/claim framework/control framework/figure framework/result framework/settings
+  foreach(part framework/check framework/claim framework/experiment framework/figure framework/result framework/settings
       framework/values framework/record)
     list(APPEND patterns ${PROJECT_SOURCE_DIR}/experiments/${part}.*)
   endforeach()

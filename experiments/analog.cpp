@@ -1,22 +1,13 @@
 // Weights in analog memory: conductances that move in coarse, noisy steps and are read with noise. A digital
 // accumulator beside each collects the updates that are smaller than a step.
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <memory>
-
-#include "engine/data/digits.hpp"
+#include "engine/data/generated.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/training/images.hpp"
-#include "experiments/framework/sources.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/tasks.hpp"
 
 namespace ulp::analog_experiment {
 namespace {
-
-using sources::cite;
 
 /// How an update gets into a device.
 enum class Transfer : std::uint8_t {
@@ -196,12 +187,12 @@ void run(const RunContext& context, Result& result) {
                     above(0.5, share, {"updates lost", "% of the updates", 100, 2}));
 
     Figure bars{"ways", "A net in analog devices: four ways to update",
-                fmt::format("{} bits a device, pulses with {} steps of noise, reading with {} % of the range. "
-                            "Bars: median of {}; lines: minimum to maximum.",
+                fmt::format("{} bits a device, pulses with {} steps of noise, reading with {} % of the range. Bars: "
+                            "median of {}; lines: minimum to maximum.",
                             settings.integer("bits"), settings.real("write_noise"), 100 * settings.real("read_noise"),
                             counted(seeds, "seed")),
-                "The accumulator plays the part of the fp32 master weights: updates wait in it until they make a "
-                "whole step of a device. A stochastic step keeps the updates' mean. Medians:",
+                "The accumulator plays the part of the fp32 master weights: updates wait in it until they make a whole "
+                "step of a device. A stochastic step keeps the updates' mean. Medians:",
                 ""};
     for (std::size_t w = 0; w < std::size(ways); ++w) {
         Bars one(ways[w].name);
@@ -276,8 +267,8 @@ Experiment experiment() {
          real_setting("learning_rate", "of SGD at the start; it falls to 0", 0.2, 0.2, 0, 10),
          control_setting("fine gives the devices 2^40 steps and no noise", {"fine"})},
         run,
-        {{{}, {"control=fine"}, {"without_accumulator", "updates_lost"}},
-         {{"most_bits=1"}, {"read_noise=0.1"}, {"with_accumulator"}, RunSize::quick}},
+        {Control("control=fine", "without_accumulator updates_lost"),
+         Control("read_noise=0.1", "with_accumulator", RunSize::quick, "most_bits=1")},
         {},
         fp32_alone};
 }

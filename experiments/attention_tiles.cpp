@@ -7,9 +7,8 @@
 
 #include "engine/analysis/tiled_attention.hpp"
 #include "engine/tensor/random.hpp"
-#include "engine/tensor/step_functions.hpp"
-#include "experiments/framework/control.hpp"
-#include "experiments/framework/sources.hpp"
+#include "engine/tensor/steps.hpp"
+#include "experiments/framework/experiment.hpp"
 #include "experiments/shared/matrix_units.hpp"
 #include "softfloat/matrix_units/units.hpp"
 #include "softfloat/round.hpp"
@@ -268,11 +267,9 @@ Experiment experiment() {
                          "of a query that is alone",
                          {"one_tile", "eager", "bf16", "wide_p", "split_by_shape"})},
         run,
-        {{{}, {"control=one_tile"}, {"tile_bits", "split_bits"}},
-         {{}, {"control=eager"}, {"lazy_error", "lazy_rescalings"}},
-         {{}, {"control=bf16"}, {"fp16"}},
-         {{}, {"control=wide_p"}, {"p_e4m3"}},
-         {{}, {"control=split_by_shape"}, {"decoding"}}},
+        {Control("control=one_tile", "tile_bits split_bits"), Control("control=eager", "lazy_error lazy_rescalings"),
+         Control("control=bf16", "fp16"), Control("control=wide_p", "p_e4m3"),
+         Control("control=split_by_shape", "decoding")},
         {},
         "its products are those of a fused kernel's tiles, on the unit's model itself"};
 }

@@ -1,22 +1,16 @@
 // BERT's two tasks, small: guess masked words, and tell whether a sentence follows another.
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <map>
 #include <sstream>
 
-#include "engine/data/topic_text.hpp"
+#include "engine/data/generated.hpp"
 #include "engine/nets/blocks.hpp"
 #include "engine/tensor/random.hpp"
-#include "engine/tensor/step_functions.hpp"
-#include "experiments/framework/sources.hpp"
+#include "engine/tensor/steps.hpp"
 #include "experiments/training/figures.hpp"
 
 namespace ulp::bert_experiment {
 namespace {
-
-using sources::cite;
 
 // ---- Words and their numbers ----
 
@@ -388,10 +382,9 @@ Experiment experiment() {
              real_setting("learning_rate", "of Adam", 3e-3, 3e-3, 0, 10),
              mixed_control("mask_special masks special tokens too", {"mask_special"})},
             run,
-            {{{}, {"control=mask_special"}, {"mask_share"}},
-             {{}, {"control=pure_fp16"}, {"words_1", "words_2"}},
-             {{}, {"control=coarse"}, {"words_1", "words_2", "next_1", "next_2"}, RunSize::quick},
-             {{}, {"learning_rate=0"}, {"next_sentence", "masked_words"}, RunSize::quick}}};
+            {Control("control=mask_special", "mask_share"), Control("control=pure_fp16", "words_1 words_2"),
+             Control("control=coarse", "words_1 words_2 next_1 next_2", RunSize::quick),
+             Control("learning_rate=0", "next_sentence masked_words", RunSize::quick)}};
 }
 
 }  // namespace ulp::bert_experiment

@@ -1,13 +1,7 @@
 // The rules of what stays in fp32, each broken alone; and the shortest list of fp32 operations that a net still learns
 // with, found by delta debugging.
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-
 #include "engine/tensor/random.hpp"
 #include "engine/training/images.hpp"
-#include "experiments/framework/sources.hpp"
 #include "experiments/shared/delta_debugging.hpp"
 #include "experiments/shared/matrix_units.hpp"
 #include "experiments/training/figures.hpp"
@@ -18,7 +12,6 @@
 namespace ulp::cast_policy_experiment {
 namespace {
 
-using sources::cite;
 using Names = std::vector<std::string>;
 
 /// The operations of the net that could run in fp32.
@@ -198,10 +191,10 @@ void claim_ranges(std::uint64_t seed, Result& result) {
     for (float& g : gradient) g = static_cast<float>(0x1p-14 * random.normal());
     const double in_fp32 = static_cast<double>(norm_in<ulp::fp32>(gradient));
     const double in_fp16 = static_cast<double>(norm_in<Half>(gradient));
-    result.measured("gradient_norm", rows,
-                    "The L2 norm of 10,000 gradients around 2^-14, as clipping needs it, is too small by a fifth and "
-                    "more in fp16.",
-                    below(0.8 * in_fp32, in_fp16, {"norm", "", 1, 5}));
+    result.measured(
+        "gradient_norm", rows,
+        "The L2 norm of 10,000 gradients around 2^-14, as clipping needs it, is too small by a fifth and more in fp16.",
+        below(0.8 * in_fp32, in_fp16, {"norm", "", 1, 5}));
 }
 
 void figure_ranges(Result& result) {
@@ -300,8 +293,8 @@ void claim_search(const Search& found, const Bench& calm, Result& result) {
 
 void figure_rules(const std::vector<Rule>& rules, std::int64_t seeds, std::string evidence, Result& result) {
     Figure figure{"rules", "Each rule of mixed precision broken alone",
-                  fmt::format("Digits in fp16; median of {}, lines: minimum to maximum. A Transformer block on "
-                              "pixels of 0 to 255; the weight update on weights of size 1.",
+                  fmt::format("Digits in fp16; median of {}, lines: minimum to maximum. A Transformer block on pixels "
+                              "of 0 to 255; the weight update on weights of size 1.",
                               counted(seeds, "seed")),
                   "Medians with the rule and without it:", std::move(evidence)};
     for (const Rule& rule : rules) {
@@ -319,13 +312,12 @@ void figure_rules(const std::vector<Rule>& rules, std::int64_t seeds, std::strin
 }
 
 void figure_search(const Search& found, std::string evidence, Result& result) {
-    Figure figure{
-        "search", "Delta debugging for the shortest fp32 list",
-        fmt::format("Each point: the net trained with another list of fp32 operations. Found: {}.",
-                    text_of(found.smallest)),
-        "Half of the list is dropped, then quarters, then single operations, as long as the net still learns. "
-        "What remains is what this net needs.",
-        std::move(evidence)};
+    Figure figure{"search", "Delta debugging for the shortest fp32 list",
+                  fmt::format("Each point: the net trained with another list of fp32 operations. Found: {}.",
+                              text_of(found.smallest)),
+                  "Half of the list is dropped, then quarters, then single operations, as long as the net still "
+                  "learns. What remains is what this net needs.",
+                  std::move(evidence)};
     Series learns{"learns"};
     Series fails{"fails"};
     for (std::size_t i = 0; i < found.attempts.size(); ++i) {
@@ -367,32 +359,28 @@ void run(const RunContext& context, Result& result) {
 }  // namespace
 
 Experiment experiment() {
-    return {"cast_policy",
-            "Cast policy: what must stay in fp32",
-            "Which operations fail in fp16, and which list of fp32 operations is the shortest that works?",
-            {Chapter::remedies, 7},
-            {integer_setting("steps", "training steps", 130, 1500, 10, 1000000).smoke(30),
-             integer_setting("seeds", "runs with weights and order of their own", 3, 5, 1, 100).smoke(1),
-             control_setting("wide uses fp32 instead of the 16-bit formats; coarse leaves 2 fraction "
-                             "bits to the tensors of softmax and pointwise rules; large_scale scales losses by 2^24, "
-                             "large_sums those of fp16 accumulators; raw_pixels takes pixels of 0 to 255 for calm ones",
-                             {"wide", "coarse", "large_scale", "large_sums", "raw_pixels"})},
-            run,
-            {{{},
-              {"control=wide"},
-              {"norm", "loss", "update", "square", "square_underflow", "reciprocal", "softmax_long_fp16",
-               "gradient_norm", "smallest_list"}},
-             {{"steps=30", "seeds=2"}, {"control=coarse"}, {"softmax", "pointwise"}, RunSize::quick},
-             {{"steps=30", "seeds=2"},
-              {"control=large_scale"},
-              {"all_kept", "norm", "loss", "smallest_list"},
-              RunSize::quick},
-             {{"steps=30", "seeds=2"}, {"control=large_sums"}, {"accumulation"}, RunSize::quick},
-             {{"steps=30", "seeds=2"}, {"control=raw_pixels"}, {"control_calm_net"}, RunSize::quick}},
-            Effect{"norm",
-                   "pixels of 0 to 255 and a loss scale of 2^16 in a Transformer block, weights of size 1 and a loss "
-                   "times 2^-12 in a dense net",
-                   {"norm_squares", "summed_loss", "decayed_rate"}}};
+    return {
+        "cast_policy",
+        "Cast policy: what must stay in fp32",
+        "Which operations fail in fp16, and which list of fp32 operations is the shortest that works?",
+        {Chapter::remedies, 7},
+        {integer_setting("steps", "training steps", 130, 1500, 10, 1000000).smoke(30),
+         integer_setting("seeds", "runs with weights and order of their own", 3, 5, 1, 100).smoke(1),
+         control_setting("wide uses fp32 instead of the 16-bit formats; coarse leaves 2 fraction bits to the "
+                         "tensors of softmax and pointwise rules; large_scale scales losses by 2^24, large_sums "
+                         "those of fp16 accumulators; raw_pixels takes pixels of 0 to 255 for calm ones",
+                         {"wide", "coarse", "large_scale", "large_sums", "raw_pixels"})},
+        run,
+        {Control("control=wide",
+                 "norm loss update square square_underflow reciprocal softmax_long_fp16 gradient_norm smallest_list"),
+         Control("control=coarse", "softmax pointwise", RunSize::quick, "steps=30 seeds=2"),
+         Control("control=large_scale", "all_kept norm loss smallest_list", RunSize::quick, "steps=30 seeds=2"),
+         Control("control=large_sums", "accumulation", RunSize::quick, "steps=30 seeds=2"),
+         Control("control=raw_pixels", "control_calm_net", RunSize::quick, "steps=30 seeds=2")},
+        Effect{"norm",
+               "pixels of 0 to 255 and a loss scale of 2^16 in a Transformer block, weights of size 1 and a loss "
+               "times 2^-12 in a dense net",
+               {"norm_squares", "summed_loss", "decayed_rate"}}};
 }
 
 }  // namespace ulp::cast_policy_experiment

@@ -1,15 +1,9 @@
 // Recurrent nets that guess the next character of a text: an LSTM and a multiplicative LSTM.
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
 #include <numbers>
 
 #include "engine/layers/recurrent.hpp"
 #include "engine/tensor/random.hpp"
-#include "engine/tensor/step_functions.hpp"
-#include "experiments/framework/sources.hpp"
-#include "experiments/framework/values.hpp"
+#include "engine/tensor/steps.hpp"
 #include "experiments/shared/utf8.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/tasks.hpp"
@@ -17,8 +11,6 @@
 
 namespace ulp::char_lstm_experiment {
 namespace {
-
-using sources::cite;
 
 /// A text as numbers: token i stands for the character alphabet[i].
 struct Characters {
@@ -201,17 +193,11 @@ Experiment experiment() {
              real_setting("learning_rate", "of Adam", 1e-2, 2e-3, 0, 10), mixed_control(),
              path_setting("text", "a text file in UTF-8, instead of the generated text")},
             run,
-            {{{}, {"control=pure_fp16"}, {"lstm_1", "mlstm_1", "mlstm_train_1", "weights_below_one"}},
-             {{"seeds=3", "steps=40", "characters=6000"},
-              {"control=scale_2^-8"},
-              {"lstm_1", "mlstm_train_1"},
-              RunSize::quick},
-             {{"seeds=3", "steps=40", "characters=6000"},
-              {"control=scale_2^-12"},
-              {"lstm_1", "mlstm_1", "mlstm_train_1"},
-              RunSize::quick},
-             {{}, {"learning_rate=0.3"}, {"weights_below_one"}},
-             {{}, {"learning_rate=0"}, {"learns"}, RunSize::quick}}};
+            {Control("control=pure_fp16", "lstm_1 mlstm_1 mlstm_train_1 weights_below_one"),
+             Control("control=scale_2^-8", "lstm_1 mlstm_train_1", RunSize::quick, "seeds=3 steps=40 characters=6000"),
+             Control("control=scale_2^-12", "lstm_1 mlstm_1 mlstm_train_1", RunSize::quick,
+                     "seeds=3 steps=40 characters=6000"),
+             Control("learning_rate=0.3", "weights_below_one"), Control("learning_rate=0", "learns", RunSize::quick)}};
 }
 
 }  // namespace ulp::char_lstm_experiment

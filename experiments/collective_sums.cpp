@@ -6,8 +6,7 @@
 
 #include "engine/analysis/collective_sum.hpp"
 #include "engine/tensor/random.hpp"
-#include "experiments/framework/control.hpp"
-#include "experiments/framework/sources.hpp"
+#include "experiments/framework/experiment.hpp"
 #include "softfloat/round.hpp"
 
 namespace ulp::collective_sums_experiment {
@@ -194,9 +193,8 @@ Experiment experiment() {
                              "one_bucket leaves the numbers in one buffer",
                              {"tree", "bf16_sums", "one_bucket"})},
             run,
-            {{{}, {"control=tree"}, {"ring_grows", "tree", "two_level"}, RunSize::quick},
-             {{}, {"control=bf16_sums"}, {"fp16", "fp32"}},
-             {{}, {"control=one_bucket"}, {"buckets"}}},
+            {Control("control=tree", "ring_grows tree two_level", RunSize::quick),
+             Control("control=bf16_sums", "fp16 fp32"), Control("control=one_bucket", "buckets")},
             {},
             no_product};
 }

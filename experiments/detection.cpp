@@ -1,19 +1,10 @@
 // A single-shot detector finds shapes: why its gradients need a loss scale, and how large a one.
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-
 #include "engine/nets/shape_detector.hpp"
-#include "experiments/framework/sources.hpp"
 #include "experiments/shared/binade_histogram.hpp"
-#include "experiments/shared/colour_sheet.hpp"
 #include "experiments/training/figures.hpp"
 
 namespace ulp::detection_experiment {
 namespace {
-
-using sources::cite;
 
 constexpr std::size_t shown_scenes = 5;
 constexpr std::size_t precision = 0;
@@ -82,8 +73,8 @@ void claim_scales(const Comparison& comparison, int exponent, Result& result) {
     result.measured(
         "unscaled", place,
         fmt::format(
-            "Where gradients are small, a detector does not train in fp16 without a loss scale: no run gets half "
-            "as far. Here a weight of the loss, {}, makes them small; the source does not say what does in SSD.",
+            "Where gradients are small, a detector does not train in fp16 without a loss scale: no run gets half as "
+            "far. Here a weight of the loss, {}, makes them small; the source does not say what does in SSD.",
             power_of_two_text(exponent)),
         below(0.5 * reference, comparison.spread(1, precision).largest, precision_text));
     const Margin margin{0.025, "two and a half points of mean average precision", Margin::Side::not_below};
@@ -103,8 +94,8 @@ void claim_scales(const Comparison& comparison, int exponent, Result& result) {
                     near(predicted_loss(comparison.runs[0], 3), 0.05, measured, share));
     result.measured(
         "irrelevant", place,
-        "The smallest gradients are irrelevant to the training: the net gets more than half as far as in "
-        "fp32 with a scale of 8, which still loses more than a tenth of the gradients that are not 0.",
+        "The smallest gradients are irrelevant to the training: the net gets more than half as far as in fp32 with a "
+        "scale of 8, which still loses more than a tenth of the gradients that are not 0.",
         above(0.1, measured, share) && above(0.5 * reference, comparison.mean(2, precision), precision_text));
 }
 
@@ -126,15 +117,13 @@ Figure figure_of_gradients(const Comparison& comparison, int exponent) {
         const auto others = static_cast<double>(gradients.total() - gradients.zeros());
         return 100 * static_cast<double>(gradients.below(half_of_smallest - binades)) / std::max(others, 1.0);
     };
-    Figure figure{
-        "gradients", "Where a detector's gradients lie, and what a scale of 8 moves",
-        fmt::format("Gradients of the convolutions' results in fp32, first seed; the loss weighted by {}.",
-                    power_of_two_text(exponent)),
-        fmt::format(
-            "Of what is not zero fp16 loses {:.0f} % unscaled, {:.0f} % with a scale of 8, and {:.2f} % where the "
-            "loss has its ordinary weight.",
-            lost(0), lost(3), lost(-exponent)),
-        ""};
+    Figure figure{"gradients", "Where a detector's gradients lie, and what a scale of 8 moves",
+                  fmt::format("Gradients of the convolutions' results in fp32, first seed; the loss weighted by {}.",
+                              power_of_two_text(exponent)),
+                  fmt::format("Of what is not zero fp16 loses {:.0f} % unscaled, {:.0f} % with a scale of 8, and "
+                              "{:.2f} % where the loss has its ordinary weight.",
+                              lost(0), lost(3), lost(-exponent)),
+                  ""};
     const auto moved_by = [&](const char* name, int binades) {
         Series series = gradients.series(name);
         for (Point& point : series.points) point.x += binades;
@@ -248,45 +237,39 @@ void run(const RunContext& context, Result& result) {
 }  // namespace
 
 Experiment experiment() {
-    return {"detection",
-            "A single-shot detector of shapes",
-            "Why does a detector need a loss scale, and is 8 enough?",
-            {Chapter::systems, 9},
-            {integer_setting("steps", "training steps", 800, 2000, 2, 1000000).smoke(4),
-             integer_setting("batch", "scenes a step", 8, 16, 1, 4096),
-             integer_setting("channels", "of the first convolution", 8, 12, 1, 256).smoke(4),
-             integer_setting("train_images", "generated scenes to train on", 2000, 20000, 1, 1000000).smoke(100),
-             integer_setting("test_images", "generated scenes to test on", 200, 1000, 5, 100000).smoke(5),
-             integer_setting("side", "pixels a side", 16, 16, 8, 64),
-             integer_setting("seeds", "runs of each arithmetic", 3, 8, 1, 100).smoke(1),
-             integer_setting("loss_exponent",
-                             "the loss is weighted by 2 to this power, as if it were divided by many more boxes: the "
-                             "source does not say what makes its gradients small",
-                             -17, -17, -40, 0),
-             integer_setting("scale_window", "clean steps until the dynamic scale grows", 30, 200, 1, 1000000),
-             real_setting("learning_rate", "of Adam, falling linearly to 0", 8e-3, 4e-3, 0, 10),
-             control_setting("unscaled trains with a scale of 1 instead of any other; weighted weights the ordinary "
-                             "loss too; eps leaves Adam's eps as it is",
-                             {"unscaled", "weighted", "eps"})},
-            run,
-            {{{}, {"control=unscaled"}, {"lost_8", "scale_is_weight"}},
-             {{}, {"control=eps"}, {"weight_fp32", "scale_is_weight"}},
-             {{"seeds=5", "steps=100", "channels=4", "train_images=400", "loss_exponent=-18"},
-              {"control=unscaled"},
-              {"scale_8", "dynamic", "lost_8", "irrelevant", "scale_is_weight"},
-              RunSize::quick},
-             {{"seeds=5", "steps=100", "channels=4", "train_images=400", "loss_exponent=-18"},
-              {"control=weighted"},
-              {"ordinary_loss"},
-              RunSize::quick},
-             {{"seeds=5", "steps=100", "channels=4", "train_images=400", "loss_exponent=-18"},
-              {"loss_exponent=0"},
-              {"unscaled", "dynamic", "irrelevant"},
-              RunSize::quick},
-             {{"seeds=1"}, {"learning_rate=0"}, {"learns", "unscaled", "irrelevant"}, RunSize::quick}},
-            Effect{"unscaled",
-                   "a loss times 2^-17, as if it were divided by many more boxes",
-                   {"coordinate_net", "big_lstm"}}};
+    return {
+        "detection",
+        "A single-shot detector of shapes",
+        "Why does a detector need a loss scale, and is 8 enough?",
+        {Chapter::systems, 9},
+        {integer_setting("steps", "training steps", 800, 2000, 2, 1000000).smoke(4),
+         integer_setting("batch", "scenes a step", 8, 16, 1, 4096),
+         integer_setting("channels", "of the first convolution", 8, 12, 1, 256).smoke(4),
+         integer_setting("train_images", "generated scenes to train on", 2000, 20000, 1, 1000000).smoke(100),
+         integer_setting("test_images", "generated scenes to test on", 200, 1000, 5, 100000).smoke(5),
+         integer_setting("side", "pixels a side", 16, 16, 8, 64),
+         integer_setting("seeds", "runs of each arithmetic", 3, 8, 1, 100).smoke(1),
+         integer_setting("loss_exponent",
+                         "the loss is weighted by 2 to this power, as if it were divided by many more boxes: the "
+                         "source does not say what makes its gradients small",
+                         -17, -17, -40, 0),
+         integer_setting("scale_window", "clean steps until the dynamic scale grows", 30, 200, 1, 1000000),
+         real_setting("learning_rate", "of Adam, falling linearly to 0", 8e-3, 4e-3, 0, 10),
+         control_setting("unscaled trains with a scale of 1 instead of any other; weighted weights the ordinary "
+                         "loss too; eps leaves Adam's eps as it is",
+                         {"unscaled", "weighted", "eps"})},
+        run,
+        {Control("control=unscaled", "lost_8 scale_is_weight"), Control("control=eps", "weight_fp32 scale_is_weight"),
+         Control("control=unscaled", "scale_8 dynamic lost_8 irrelevant scale_is_weight", RunSize::quick,
+                 "seeds=5 steps=100 channels=4 train_images=400 loss_exponent=-18"),
+         Control("control=weighted", "ordinary_loss", RunSize::quick,
+                 "seeds=5 steps=100 channels=4 train_images=400 loss_exponent=-18"),
+         Control("loss_exponent=0", "unscaled dynamic irrelevant", RunSize::quick,
+                 "seeds=5 steps=100 channels=4 train_images=400 loss_exponent=-18"),
+         Control("learning_rate=0", "learns unscaled irrelevant", RunSize::quick, "seeds=1")},
+        Effect{"unscaled",
+               "a loss times 2^-17, as if it were divided by many more boxes",
+               {"coordinate_net", "big_lstm"}}};
 }
 
 }  // namespace ulp::detection_experiment

@@ -5,8 +5,7 @@
 #include <functional>
 
 #include "engine/tensor/random.hpp"
-#include "experiments/framework/control.hpp"
-#include "experiments/framework/sources.hpp"
+#include "experiments/framework/experiment.hpp"
 #include "experiments/framework/values.hpp"
 #include "experiments/shared/matrix_units.hpp"
 #include "softfloat/matrix_units/schemes.hpp"
@@ -257,10 +256,8 @@ Experiment experiment() {
                          "has fp64 operands of eight bits; even has no large number in a row",
                          {"finer", "gentle", "short", "even"})},
         run,
-        {{{}, {"control=finer"}, {"inside"}},
-         {{}, {"control=gentle"}, {"left_out", "fp32_grade"}},
-         {{}, {"control=short"}, {"slices"}},
-         {{}, {"control=even"}, {"spread"}}},
+        {Control("control=finer", "inside"), Control("control=gentle", "left_out fp32_grade"),
+         Control("control=short", "slices"), Control("control=even", "spread")},
         {},
         "a scheme is arithmetic around a unit's model, which it asks for products of parts"};
 }

@@ -1,14 +1,6 @@
 // How far the product of a matrix unit can lie from the exact one: bounds, what truncation loses on average, the errors
 // themselves, and which tolerance of a test is just.
-#include <fmt/format.h>
-
-#include <array>
-#include <cmath>
-
 #include "engine/tensor/random.hpp"
-#include "experiments/framework/control.hpp"
-#include "experiments/framework/sources.hpp"
-#include "experiments/framework/values.hpp"
 #include "experiments/shared/matrix_units.hpp"
 #include "softfloat/matrix_units/bound_operands.hpp"
 #include "softfloat/matrix_units/bounds.hpp"
@@ -20,7 +12,6 @@
 namespace ulp::error_bounds_experiment {
 namespace {
 
-using sources::cite;
 using Codes = std::vector<std::uint32_t>;
 
 const std::string derivation =
@@ -237,10 +228,10 @@ void claim_bounds(const RunContext& context, const Study& study, const Doubt& do
     for (const Unit& unit : units) {
         if (unit.truncates) climbs = smaller(climbs, climbed(unit, context.settings.integer("climb"), context, doubt));
     }
-    result.measured("climbed", derivation,
-                    "A search that changes random operands step by step finds half of each bound of NVIDIA's units at "
-                    "k = 64.",
-                    at_least(0.5, climbs, share));
+    result.measured(
+        "climbed", derivation,
+        "A search that changes random operands step by step finds half of each bound of NVIDIA's units at k = 64.",
+        at_least(0.5, climbs, share));
 }
 
 void claim_bias(const Study& study, Result& result) {
@@ -275,13 +266,12 @@ void claim_tolerances(const Study& study, Result& result) {
         const AprioriBound bound = apriori_bound(units.at(u).model(), k);
         const double ratio = 1e-6 * static_cast<double>(k) / bound.gamma;
         const Quantity times{"tolerance", "of the bound", 1, 3};
-        result.arithmetic(
-            u == 2 ? "cuda_sample_fp16" : "cuda_sample_e4m3", cite(sources::cuda_samples, "matrixMul"),
-            fmt::format("A relative error of 1e-6 for each product of the sum lets every correct product of "
-                        "positive numbers pass on {} at k = {}.",
-                        units.at(u).name, k),
-            u == 2 ? at_least(1, ratio, times) : below(1, ratio, times),
-            u == 2 ? Verdict::reproduced : Verdict::refuted);
+        result.arithmetic(u == 2 ? "cuda_sample_fp16" : "cuda_sample_e4m3", cite(sources::cuda_samples, "matrixMul"),
+                          fmt::format("A relative error of 1e-6 for each product of the sum lets every correct product "
+                                      "of positive numbers pass on {} at k = {}.",
+                                      units.at(u).name, k),
+                          u == 2 ? at_least(1, ratio, times) : below(1, ratio, times),
+                          u == 2 ? Verdict::reproduced : Verdict::refuted);
     }
 }
 
@@ -360,12 +350,9 @@ Experiment experiment() {
                          "gentle has uniform operands instead of chosen ones",
                          {"exact", "finer", "gentle"})},
         run,
-        {{{}, {"control=finer"}, {"inside"}},
-         {{}, {"control=gentle"}, {"attained"}},
-         {{}, {"climb=0"}, {"climbed"}},
-         {{"products=16", "longest_k=1024"},
-          {"control=exact"},
-          {"attained", "climbed", "bias_v100", "bias_a100", "bias_h100", "torch_float32", "numpy_allclose"}}},
+        {Control("control=finer", "inside"), Control("control=gentle", "attained"), Control("climb=0", "climbed"),
+         Control("control=exact", "attained climbed bias_v100 bias_a100 bias_h100 torch_float32 numpy_allclose",
+                 RunSize::smoke, "products=16 longest_k=1024")},
         {},
         "its sums go to five units' models themselves, as bounds take a unit's partial sums, which no backend gives"};
 }

@@ -1,19 +1,12 @@
 // A feed-forward net on a table: daily sales from categories and numbers.
-#include <fmt/format.h>
-
-#include <cmath>
-
-#include "engine/data/sales.hpp"
+#include "engine/data/generated.hpp"
 #include "engine/tensor/random.hpp"
-#include "engine/tensor/step_functions.hpp"
+#include "engine/tensor/steps.hpp"
 #include "engine/training/images.hpp"
-#include "experiments/framework/sources.hpp"
 #include "experiments/training/figures.hpp"
 
 namespace ulp::feedforward_experiment {
 namespace {
-
-using sources::cite;
 
 /// log(sales) = 8 + target: the targets lie within about 1.5 of 0.
 constexpr double centre = 8;
@@ -144,10 +137,10 @@ Experiment experiment() {
              integer_setting("scale_window", "clean steps until the dynamic scale grows", 50, 500, 1, 1000000),
              real_setting("learning_rate", "of Adam", 5e-3, 2e-3, 0, 10), mixed_control()},
             run,
-            {{{}, {"control=pure_fp16"}, {"parity_1", "parity_2"}},
-             {{}, {"control=coarse"}, {"parity_1", "parity_2"}, RunSize::quick},
-             {{}, {"control=scale_2^-16"}, {"parity_1", "parity_2"}, RunSize::quick},
-             {{"seeds=1", "steps=400", "batch=128", "days=420"}, {"steps=40"}, {"learns"}}}};
+            {Control("control=pure_fp16", "parity_1 parity_2"),
+             Control("control=coarse", "parity_1 parity_2", RunSize::quick),
+             Control("control=scale_2^-16", "parity_1 parity_2", RunSize::quick),
+             Control("steps=40", "learns", RunSize::smoke, "seeds=1 steps=400 batch=128 days=420")}};
 }
 
 }  // namespace ulp::feedforward_experiment

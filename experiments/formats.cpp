@@ -1,22 +1,15 @@
 // The same nets trained in every format: which arrive where fp32 does, which need a scale for that, and what TF32
 // changes.
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <bit>
-#include <cmath>
 
 #include "engine/tensor/random.hpp"
 #include "engine/training/images.hpp"
-#include "experiments/framework/sources.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/tasks.hpp"
 #include "softfloat/round.hpp"
 
 namespace ulp::formats_experiment {
 namespace {
-
-using sources::cite;
 
 /// The loss and the operands of 8 bits as they are; gradients in E4M3 like all else.
 Recipe without_scales(Recipe recipe) {
@@ -216,8 +209,8 @@ void figure_accuracy(const Study& study, Result& result) {
     }
     const auto percent = [&](std::size_t way) { return 100 * study.accuracy(unbalanced, way).middle; };
     figure.headline = fmt::format(
-        "Small gradients: without a loss scale fp16 reads {:.0f} % of the digits, with one {:.0f} %, bf16 "
-        "without one {:.0f} %.",
+        "Small gradients: without a loss scale fp16 reads {:.0f} % of the digits, with one {:.0f} %, bf16 without one "
+        "{:.0f} %.",
         percent(way_fp16_unscaled), percent(way_fp16), percent(way_bf16));
     figure.axes = {named_axis({"fp32", "tf32", "bf16", "fp16, scaled", "fp16, not scaled", "fp16 throughout",
                                "fp8, scaled", "fp8, not scaled", "mxfp8"}),
@@ -257,22 +250,19 @@ Experiment experiment() {
         {Chapter::formats, 1},
         {integer_setting("steps", "training steps", 170, 1500, 20, 1000000).smoke(30),
          integer_setting("seeds", "runs with weights and order of their own", 3, 8, 1, 100).smoke(1),
-         control_setting("wide uses fp32 instead of the other formats, unscaled leaves all scales out, "
-                         "coarse_weights trains E5M2 weights without masters and scale",
+         control_setting("wide uses fp32 instead of the other formats, unscaled leaves all scales out, coarse_weights "
+                         "trains E5M2 weights without masters and scale",
                          {"wide", "unscaled", "coarse_weights"})},
         run,
-        {{{}, {"control=wide"}, {"fp16_needs_scale", "fp8_needs_scales", "identity_tf32"}},
-         {{"steps=60"},
-          {"control=coarse_weights"},
-          {"tf32_dense", "bf16_dense", "fp16_dense", "fp8_dense", "mx_dense", "tf32_small_gradients",
-           "bf16_small_gradients", "fp16_small_gradients", "fp8_small_gradients", "mx_small_gradients",
-           "tf32_transformer", "bf16_transformer", "fp16_transformer", "fp8_transformer", "mx_transformer",
-           "control_fp16_unscaled"},
-          RunSize::quick},
-         {{"steps=60"},
-          {"control=unscaled"},
-          {"fp16_small_gradients", "fp8_small_gradients", "mx_small_gradients", "fp8_transformer", "mx_transformer"},
-          RunSize::quick}},
+        {Control("control=wide", "fp16_needs_scale fp8_needs_scales identity_tf32"),
+         Control("control=coarse_weights",
+                 "tf32_dense bf16_dense fp16_dense fp8_dense mx_dense tf32_small_gradients bf16_small_gradients "
+                 "fp16_small_gradients fp8_small_gradients mx_small_gradients tf32_transformer bf16_transformer "
+                 "fp16_transformer fp8_transformer mx_transformer control_fp16_unscaled",
+                 RunSize::quick, "steps=60"),
+         Control("control=unscaled",
+                 "fp16_small_gradients fp8_small_gradients mx_small_gradients fp8_transformer mx_transformer",
+                 RunSize::quick, "steps=60")},
         Effect{"fp16_needs_scale",
                "features that are too large by 2^8, and a loss times 2^-12 so that gradients are small",
                {"coordinate_net", "big_lstm"}}};

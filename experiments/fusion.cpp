@@ -2,21 +2,15 @@
 // are nearer to the truth.
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <bit>
-#include <cmath>
 
 #include "engine/tensor/random.hpp"
 #include "engine/tensor/rounder.hpp"
-#include "experiments/framework/control.hpp"
-#include "experiments/framework/sources.hpp"
-#include "experiments/framework/values.hpp"
+#include "experiments/framework/experiment.hpp"
 #include "softfloat/functions/cr.hpp"
 
 namespace ulp::fusion_experiment {
 namespace {
-
-using sources::cite;
 
 /// A chain written once: s(x) is where an operation's result is stored.
 struct Chain {
@@ -110,8 +104,8 @@ class Found {
     }
     [[nodiscard]] std::string errors_text() const {
         return fmt::format(
-            "Fused chains stay within {:.3f} units. Unfused the largest mean error is {:.3f} units, that of "
-            "the chain \"{}\".",
+            "Fused chains stay within {:.3f} units. Unfused the largest mean error is {:.3f} units, that of the chain "
+            "\"{}\".",
             fused_, unfused_, worst_);
     }
 
@@ -124,17 +118,15 @@ class Found {
 void run(const RunContext& context, Result& result) {
     const std::int64_t samples = context.settings.integer("samples");
     const std::string fuse = cite(sources::volta_talk, "Pointwise op fusion; ideally fused into a single op");
-    Figure share{
-        "different", "Fused and unfused chains: results that differ",
-        fmt::format("{} random inputs a chain. Unfused: each operation's result stored in 16 bits. Fused: fp32 "
-                    "inside, one store.",
-                    samples),
-        "", ""};
-    Figure error{
-        "error", "Fused and unfused chains: distance from the exact result",
-        "Mean error in units in the last place of the 16-bit result, taken as 2⁻⁸ at least. Evenly spread, the "
-        "error of one rounding is a quarter.",
-        "", ""};
+    Figure share{"different", "Fused and unfused chains: results that differ",
+                 fmt::format("{} random inputs a chain. Unfused: each operation's result stored in 16 bits. Fused: "
+                             "fp32 inside, one store.",
+                             samples),
+                 "", ""};
+    Figure error{"error", "Fused and unfused chains: distance from the exact result",
+                 "Mean error in units in the last place of the 16-bit result, taken as 2⁻⁸ at least. Evenly spread, "
+                 "the error of one rounding is a quarter.",
+                 "", ""};
     const bool wide = has_control(context, "wide");
     const struct {
         const char* name;
@@ -200,10 +192,9 @@ Experiment experiment() {
             {integer_setting("samples", "random inputs a chain", 50000, 1000000, 1000, 100000000).smoke(2000),
              wide_control()},
             run,
-            {{{},
-              {"control=wide"},
-              {"chain_fp16_1", "chain_fp16_2", "chain_fp16_3", "chain_fp16_4", "chain_fp16_5", "chain_bf16_1",
-               "chain_bf16_2", "chain_bf16_3", "chain_bf16_4", "chain_bf16_5"}}},
+            {Control("control=wide",
+                     "chain_fp16_1 chain_fp16_2 chain_fp16_3 chain_fp16_4 chain_fp16_5 chain_bf16_1 chain_bf16_2 "
+                     "chain_bf16_3 chain_bf16_4 chain_bf16_5")},
             {},
             no_product};
 }

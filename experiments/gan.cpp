@@ -1,24 +1,14 @@
 // Two nets against each other while the pictures grow: a generator of faces and its critic, each with its own loss
 // scale.
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
-#include <cmath>
-
-#include "engine/data/faces.hpp"
+#include "engine/data/generated.hpp"
 #include "engine/nets/face_nets.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/training/images.hpp"
-#include "experiments/framework/sources.hpp"
-#include "experiments/framework/values.hpp"
-#include "experiments/shared/colour_sheet.hpp"
 #include "experiments/training/comparison.hpp"
+#include "experiments/training/figures.hpp"
 
 namespace ulp::gan_experiment {
 namespace {
-
-using sources::cite;
 
 constexpr std::size_t stages = growth_stages;
 /// Faces of each kind in the figure.
@@ -239,8 +229,8 @@ void claim_scales(const std::vector<Learned>& mixed, Result& result) {
                     "half of the steps.",
                     at_least(most, differ, {"runs", "", 1, 0}).at(runs("differ")));
     result.measured("adapts", place,
-                    "No constant would do for long: from one third of the training to the next one of the scales "
-                    "moves by half a binade or more, in most runs.",
+                    "No constant would do for long: from one third of the training to the next one of the scales moves "
+                    "by half a binade or more, in most runs.",
                     at_least(most, adapt, {"runs", "", 1, 0}).at(runs("move")));
     result.measured("gradients_shift", place,
                     "Gradient statistics shift drastically when the resolution is increased: the largest gradient "
@@ -326,22 +316,20 @@ void run(const RunContext& context, Result& result) {
         result, comparison, 0, distance,
         {0.0375, "of faces six grey levels of 256 lighter, which the eye hardly sees", Margin::Side::not_above},
         "parity", place,
-        "No perceptible difference between fp32 and mixed precision: the generated faces come as near to the "
-        "real ones.",
+        "No perceptible difference between fp32 and mixed precision: the generated faces come as near to the real "
+        "ones.",
         1);
     claim_scales(comparison.runs[1], result);
     result.figure(figure_of_traces(mixed, comparison.evidence, "scales", "Two nets, two loss scales", &Trace::scales,
                                    power_axis("loss scale", 2, 0.1)));
     result.figure(figure_of_traces(mixed, comparison.evidence, "gradients", "Largest gradient of each step",
                                    &Trace::largest, power_axis("largest gradient, unscaled", 10, 0.1)));
-    Figure pictures{
-        "faces", "Faces: real, made in fp32, made in mixed precision",
-        fmt::format("32 x 32 pixels, after {} steps at each of three sizes; first seed.", options.steps),
-        fmt::format(
-            "Sliced Wasserstein distance from the real faces, where black and white differ by 2: {:.3f} in fp32, "
-            "{:.3f} in mixed precision; of their mean {:.3f}.",
-            fp32.distance, mixed.distance, of_mean),
-        comparison.evidence};
+    Figure pictures{"faces", "Faces: real, made in fp32, made in mixed precision",
+                    fmt::format("32 x 32 pixels, after {} steps at each of three sizes; first seed.", options.steps),
+                    fmt::format("Sliced Wasserstein distance from the real faces, where black and white differ by 2: "
+                                "{:.3f} in fp32, {:.3f} in mixed precision; of their mean {:.3f}.",
+                                fp32.distance, mixed.distance, of_mean),
+                    comparison.evidence};
     pictures.series.push_back(sheet("real", {real.data(), real.data() + std::min(shown, real.rows()) * real.cols()}));
     pictures.series.push_back(sheet("fp32", fp32.pixels));
     pictures.series.push_back(sheet("mixed", mixed.pixels));
@@ -367,12 +355,11 @@ Experiment experiment() {
          mixed_control("one_scaler gives both nets the same; full_size trains on the largest pictures from the start",
                        {"one_scaler", "full_size"})},
         run,
-        {{{}, {"control=one_scaler"}, {"two_scales"}},
-         {{}, {"control=pure_fp16"}, {"parity", "two_scales", "adapts"}},
-         {{}, {"control=scale_1"}, {"two_scales", "adapts", "gradients_shift"}, RunSize::quick},
-         {{}, {"control=coarse"}, {"parity", "gradients_shift"}, RunSize::quick},
-         {{}, {"control=full_size"}, {"gradients_shift"}, RunSize::quick},
-         {{}, {"learning_rate=0"}, {"learns", "gradients_shift"}, RunSize::quick}}};
+        {Control("control=one_scaler", "two_scales"), Control("control=pure_fp16", "parity two_scales adapts"),
+         Control("control=scale_1", "two_scales adapts gradients_shift", RunSize::quick),
+         Control("control=coarse", "parity gradients_shift", RunSize::quick),
+         Control("control=full_size", "gradients_shift", RunSize::quick),
+         Control("learning_rate=0", "learns gradients_shift", RunSize::quick)}};
 }
 
 }  // namespace ulp::gan_experiment

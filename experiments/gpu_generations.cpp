@@ -2,22 +2,16 @@
 // matters; and the error of long products on each.
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <cmath>
 #include <deque>
 
-#include "engine/products/decorators.hpp"
+#include "engine/products/backends.hpp"
 #include "experiments/framework/long_work.hpp"
-#include "experiments/framework/sources.hpp"
-#include "experiments/framework/values.hpp"
 #include "experiments/shared/product_errors.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/tasks.hpp"
 
 namespace ulp::gpu_generations_experiment {
 namespace {
-
-using sources::cite;
 
 /// The units of the comparison: three generations, the backend of the command line, and IEEE arithmetic last, to which
 /// the others are compared. (B200's mma.sync has the parameters of H100's.) With the setting units=ieee all of them
@@ -220,8 +214,8 @@ void figure_drift(const Study& study, const std::string& evidence, Result& resul
     figure.meaning += fmt::format(" another seed (dashed) {:.2g}.", seeds);
     figure.series.push_back({"another seed", formats::fp64, {{1, seeds}, {steps, seeds}}});
     figure.headline = fmt::format(
-        "The same {:g} steps on {} and with IEEE sums: parameters {:.2g} apart, relative to their "
-        "size; another seed {:.2g}.",
+        "The same {:g} steps on {} and with IEEE sums: parameters {:.2g} apart, relative to their size; another seed "
+        "{:.2g}.",
         steps, study.units[0].name, study.races[0].distances[0].back(), seeds);
     figure.axes = {{.label = "step"}, power_axis("relative distance of the parameters", 10)};
     figure.looks.resize(figure.series.size());
@@ -287,17 +281,15 @@ Experiment experiment() {
                              "sums in inference; wide_sums takes fp32 accumulators for those of fp16",
                              {"scale_2^-24", "coarse_sums", "wide_sums"})},
             run,
-            {{{},
-              {"units=ieee"},
-              {"first_bit_V100_A100", "first_bit_A100_H100", "first_bit_V100_IEEE", "drift_V100", "drift_A100",
-               "drift_H100", "truncates_v100", "truncates_a100", "truncates_h100"}},
-             {{}, {"promote_every=0"}, {"fp8_promotion"}},
-             {{}, {"control=wide_sums"}, {"accumulate_fp32_v100", "accumulate_fp32_a100", "accumulate_fp32_h100"}},
-             {{}, {"control=coarse_sums"}, {"inference_fp16_V100", "inference_fp16_A100", "inference_fp16_H100"}},
-             {{},
-              {"control=scale_2^-24"},
-              {"first_bit_A100_H100", "drift_V100", "drift_A100", "drift_H100", "accuracy_V100", "accuracy_A100",
-               "accuracy_H100", "accuracy_IEEE"}}}};
+            {Control("units=ieee",
+                     "first_bit_V100_A100 first_bit_A100_H100 first_bit_V100_IEEE drift_V100 drift_A100 drift_H100 "
+                     "truncates_v100 truncates_a100 truncates_h100"),
+             Control("promote_every=0", "fp8_promotion"),
+             Control("control=wide_sums", "accumulate_fp32_v100 accumulate_fp32_a100 accumulate_fp32_h100"),
+             Control("control=coarse_sums", "inference_fp16_V100 inference_fp16_A100 inference_fp16_H100"),
+             Control("control=scale_2^-24",
+                     "first_bit_A100_H100 drift_V100 drift_A100 drift_H100 accuracy_V100 accuracy_A100 accuracy_H100 "
+                     "accuracy_IEEE")}};
 }
 
 }  // namespace ulp::gpu_generations_experiment

@@ -1,12 +1,8 @@
 // Trains a small net and looks at the exponents of its weights, activations and gradients.
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <cmath>
 #include <limits>
-#include <optional>
 
-#include "experiments/framework/sources.hpp"
 #include "experiments/shared/matrix_units.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/tasks.hpp"
@@ -14,8 +10,6 @@
 
 namespace ulp::gradient_histogram_experiment {
 namespace {
-
-using sources::cite;
 
 /// One word, by which the figures' panels take their series.
 std::string word_of(TensorRole role) {
@@ -65,11 +59,11 @@ void claim_gradients(const Probes& probes, int binades, Result& result) {
     const auto lost = static_cast<double>(sum_over_gradients(plain, &BinadeHistogram::lost_in_fp16));
     const auto lost_scaled =
         static_cast<double>(sum_over_gradients(probes.fp32_scaled, &BinadeHistogram::lost_in_fp16));
-    result.measured("lost", cite(sources::amp_slides, "Gradient underflow; loss scaling"),
-                    "Small gradients underflow in fp16, and a loss scale brings them back: nine tenths of them at "
-                    "least.",
-                    above(0, lost, {"", "gradients lost", 1, 0}) &&
-                        below(lost / 10, lost_scaled, {"", "lost with the scale", 1, 0}));
+    result.measured(
+        "lost", cite(sources::amp_slides, "Gradient underflow; loss scaling"),
+        "Small gradients underflow in fp16, and a loss scale brings them back: nine tenths of them at least.",
+        above(0, lost, {"", "gradients lost", 1, 0}) &&
+            below(lost / 10, lost_scaled, {"", "lost with the scale", 1, 0}));
     std::optional<int> largest;
     for (std::size_t i = 0; i < std::size(watched); ++i) {
         if (is_gradient(watched[i].role)) largest = std::max(largest, plain[i].largest_exponent());
@@ -81,8 +75,8 @@ void claim_gradients(const Probes& probes, int binades, Result& result) {
                     at_least(15, unused, {"", "powers of two", 1, 0}));
     result.arithmetic(
         "published_split", cite(sources::notebook, "histogram of activation gradients, from NVIDIA's documentation"),
-        "The published shares, 66.8 % zeros, 31 % lost and 5.3 % kept, are parts of one whole. They add "
-        "up to more than 100 %.",
+        "The published shares, 66.8 % zeros, 31 % lost and 5.3 % kept, are parts of one whole. They add up to more "
+        "than 100 %.",
         above(1, published_shares.zeros + published_shares.lost + published_shares.kept, {"", "%", 100, 1}),
         Verdict::inconsistent);
 }
@@ -231,12 +225,13 @@ void claim_nets(const std::vector<WatchedNet>& nets, Result& result) {
         falls += fmt::format("{}{} {}", falls.empty() ? "" : ", ", net.name, 0 - fall);
         steady += fall <= 0 ? 1 : 0;
     }
-    result.measured("gradients_shrink", note,
-                    fmt::format("\"Gradient magnitudes become smaller during training\" is a popular belief and not "
-                                "true for a number of networks. Of the four here the median weight gradient changes by "
-                                "these powers of two: {}.",
-                                falls),
-                    at_least(1, steady, {"", "nets in which it does not fall", 1, 0}));
+    result.measured(
+        "gradients_shrink", note,
+        fmt::format(
+            "\"Gradient magnitudes become smaller during training\" is a popular belief and not true for a number of "
+            "networks. Of the four here the median weight gradient changes by these powers of two: {}.",
+            falls),
+        at_least(1, steady, {"", "nets in which it does not fall", 1, 0}));
     const double plain = fall_of(nets[0], TensorRole::activation_gradient);
     const double normalised = fall_of(nets[1], TensorRole::activation_gradient);
     result.measured("normalisation_keeps", note,
@@ -282,8 +277,8 @@ void replica(const RunContext& context, const std::vector<WatchedNet>& nets, Res
     result.measured(
         "replica_x8",
         cite(sources::notebook, "histogram of activation gradients of a detection net, from NVIDIA's documentation"),
-        "A scale of 8, which sufficed for that net, moves all by three binades: in a replica with the "
-        "published shares (calibrated to the source, not trained) half as many again and more survive.",
+        "A scale of 8, which sufficed for that net, moves all by three binades: in a replica with the published shares "
+        "(calibrated to the source, not trained) half as many again and more survive.",
         near(published_shares.zeros, 0.005, plain.share(plain.zeros()), {"", "% zeros", 100, 1}) &&
             above(1.5, kept(scaled) / kept(plain), {"", "times as many kept", 1, 2}) &&
             equal(1, scaled.equals_shifted(plain, -3) ? 1 : 0, "histogram moved by 3 binades"));
@@ -375,23 +370,17 @@ Experiment experiment() {
          text_setting("recipe", "how to train", "mixed_fp16", {"fp32", "tf32", "bf16", "mixed_fp16", "fp16"}),
          control_setting("unscaled looks at gradients without the loss scale, scaled_first with it from the start; "
                          "coarse_weights trains E4M3 weights without masters and scale; lstm takes the LSTM in each "
-                         "watched net's place, "
-                         "swapped the normalised net for the plain one",
+                         "watched net's place, swapped the normalised net for the plain one",
                          {"unscaled", "scaled_first", "coarse_weights", "lstm", "swapped"}),
          path_setting("mnist", "folder with the MNIST idx files, instead of generated digits")},
         run,
-        {{{}, {"control=unscaled"}, {"shift", "replica_x8"}},
-         {{}, {"control=lstm"}, {"emergent_zeros"}},
-         {{"steps=80", "hidden=32"}, {"control=coarse_weights"}, {"accuracy", "parity"}},
-         {{"seeds=1", "net_steps=8"}, {"control=scaled_first"}, {"shift", "lost", "unused_range"}, RunSize::quick},
-         {{"seeds=1", "steps=8", "train_images=600", "test_images=50"},
-          {"control=lstm"},
-          {"gradients_shrink", "emergent_zeros"},
-          RunSize::quick},
-         {{"seeds=1", "steps=8", "train_images=600", "test_images=50"},
-          {"control=swapped"},
-          {"normalisation_keeps", "emergent_zeros"},
-          RunSize::quick}},
+        {Control("control=unscaled", "shift replica_x8"), Control("control=lstm", "emergent_zeros"),
+         Control("control=coarse_weights", "accuracy parity", RunSize::smoke, "steps=80 hidden=32"),
+         Control("control=scaled_first", "shift lost unused_range", RunSize::quick, "seeds=1 net_steps=8"),
+         Control("control=lstm", "gradients_shrink emergent_zeros", RunSize::quick,
+                 "seeds=1 steps=8 train_images=600 test_images=50"),
+         Control("control=swapped", "normalisation_keeps emergent_zeros", RunSize::quick,
+                 "seeds=1 steps=8 train_images=600 test_images=50")},
         Effect{"replica_x8",
                "a histogram with the shares of a published one, beside those of the nets trained here",
                {"coordinate_net", "big_lstm"}}};

@@ -1,24 +1,13 @@
 // A net fills holes in textures; its style loss multiplies features by themselves: where that leaves fp16's range.
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <optional>
-
-#include "engine/data/shapes.hpp"
+#include "engine/data/generated.hpp"
 #include "engine/nets/blocks.hpp"
 #include "engine/tensor/random.hpp"
-#include "experiments/framework/sources.hpp"
-#include "experiments/shared/colour_sheet.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/gram_matrix.hpp"
 #include "experiments/training/partial_convolution.hpp"
-#include "experiments/training/texture_features.hpp"
 
 namespace ulp::inpainting_experiment {
 namespace {
-
-using sources::cite;
 
 constexpr Index side = 32;
 constexpr std::size_t shown = 7;
@@ -300,20 +289,17 @@ Experiment experiment() {
          integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100).smoke(1),
          integer_setting("scale_window", "clean steps until the loss scale grows", 30, 100, 1, 1000000),
          real_setting("learning_rate", "of Adam, falling linearly to 0", 1e-2, 5e-3, 0, 10),
-         mixed_control("wide uses fp32 instead of fp16 in the Gram matrix, narrow fp16 instead of fp32; "
-                       "after divides the Gram matrix after the product wherever it is divided before",
+         mixed_control("wide uses fp32 instead of fp16 in the Gram matrix, narrow fp16 instead of fp32; after divides "
+                       "the Gram matrix after the product wherever it is divided before",
                        {"wide", "narrow", "after"})},
         run,
-        {{{}, {"control=wide"}, {"gram_stored", "gram_bytes", "gram_swamps", "gram_swamps_less", "order_fp16_after"}},
-         {{}, {"control=after"}, {"gram_divided", "order_fp16_before"}},
-         {{}, {"control=narrow"}, {"order_fp32_after"}},
-         {{"gram_images=4"}, {"control=pure_fp16"}, {"parity"}},
-         {{"seeds=3", "steps=24", "train_images=96", "test_images=10", "gram_images=4"},
-          {"control=scale_2^-16"},
-          {"parity"},
-          RunSize::quick},
-         {{"seeds=1", "gram_images=4"}, {"learning_rate=0"}, {"learns"}, RunSize::quick},
-         {{"seeds=1", "gram_images=4", "steps=2"}, {"feature_steps=1"}, {"features"}, RunSize::quick}}};
+        {Control("control=wide", "gram_stored gram_bytes gram_swamps gram_swamps_less order_fp16_after"),
+         Control("control=after", "gram_divided order_fp16_before"), Control("control=narrow", "order_fp32_after"),
+         Control("control=pure_fp16", "parity", RunSize::smoke, "gram_images=4"),
+         Control("control=scale_2^-16", "parity", RunSize::quick,
+                 "seeds=3 steps=24 train_images=96 test_images=10 gram_images=4"),
+         Control("learning_rate=0", "learns", RunSize::quick, "seeds=1 gram_images=4"),
+         Control("feature_steps=1", "features", RunSize::quick, "seeds=1 gram_images=4 steps=2")}};
 }
 
 }  // namespace ulp::inpainting_experiment

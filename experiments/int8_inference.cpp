@@ -1,14 +1,9 @@
 // A trained classifier run in 8-bit integers: how its ranges are chosen (calibration), and what it costs in accuracy.
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <numeric>
-#include <span>
 
-#include "engine/data/shapes.hpp"
+#include "engine/data/generated.hpp"
 #include "engine/nets/integer_net.hpp"
 #include "engine/training/images.hpp"
-#include "experiments/framework/sources.hpp"
 #include "experiments/shared/matrix_units.hpp"
 #include "experiments/training/comparison.hpp"
 #include "experiments/training/tasks.hpp"
@@ -16,7 +11,6 @@
 namespace ulp::int8_inference_experiment {
 namespace {
 
-using sources::cite;
 using namespace integers;
 
 constexpr std::array<Index, 3> batch_counts = {5, 10, 50};
@@ -213,12 +207,11 @@ double share_above(const Magnitudes& m, double end) {
 
 /// The magnitudes that the second convolution sees, and the three thresholds.
 Figure figure_of_ranges(const Quantisation& run) {
-    Figure figure{
-        "ranges", "What 127 should stand for: magnitudes before the second convolution",
-        fmt::format("{} calibration batches, first seed. Bars: how many numbers have this magnitude. Lines: where each "
-                    "method clips.",
-                    batch_counts.back()),
-        "A lower end resolves the numbers below it better, and clips those above. 127 stands for", ""};
+    Figure figure{"ranges", "What 127 should stand for: magnitudes before the second convolution",
+                  fmt::format("{} calibration batches, first seed. Bars: how many numbers have this magnitude. Lines: "
+                              "where each method clips.",
+                              batch_counts.back()),
+                  "A lower end resolves the numbers below it better, and clips those above. 127 stands for", ""};
     const Magnitudes& m = run.magnitudes[1];
     Series bars{"numbers"};
     constexpr std::size_t together = 16;
@@ -291,8 +284,8 @@ void run(const RunContext& context, Result& result) {
         });
         result.measured(
             std::string(methods[m]), place,
-            fmt::format("Calibrated by {}, int8 inference is as good as fp32 (one weight scale per channel, "
-                        "sums in 32-bit integers; mean over calibrations with 5, 10 and 50 batches).",
+            fmt::format("Calibrated by {}, int8 inference is as good as fp32 (one weight scale per channel, sums in "
+                        "32-bit integers; mean over calibrations with 5, 10 and 50 batches).",
                         methods[m]),
             as_good(int8, fp32, margin, accuracy_text));
     }
@@ -339,12 +332,9 @@ Experiment experiment() {
              real_setting("learning_rate", "of Adam", 3e-3, 1e-3, 0, 10),
              control_setting("saturate clips at a quarter of the range", {"saturate"})},
             run,
-            {{{}, {"control=saturate"}, {"maximum", "percentile", "entropy", "top_five"}},
-             {{},
-              {"control=saturate"},
-              {"maximum", "percentile", "entropy", "top_five", "trained_in_fp16"},
-              RunSize::quick},
-             {{"steps=400", "seeds=1"}, {"steps=2"}, {"learns"}}}};
+            {Control("control=saturate", "maximum percentile entropy top_five"),
+             Control("control=saturate", "maximum percentile entropy top_five trained_in_fp16", RunSize::quick),
+             Control("steps=2", "learns", RunSize::smoke, "steps=400 seeds=1")}};
 }
 
 }  // namespace ulp::int8_inference_experiment

@@ -2,21 +2,15 @@
 // of int32.
 #include <fmt/core.h>
 
-#include <array>
 #include <bit>
 #include <limits>
-#include <stdexcept>
 
 #include "engine/tensor/random.hpp"
-#include "experiments/framework/control.hpp"
-#include "experiments/framework/sources.hpp"
 #include "experiments/shared/matrix_units.hpp"
 #include "softfloat/matrix_units/units.hpp"
 
 namespace ulp::integer_products_experiment {
 namespace {
-
-using sources::cite;
 
 /// A unit whose accumulators may be narrower than int32: a control, under which the claims fail.
 struct Unit {
@@ -159,10 +153,8 @@ void figure_overflow(const RunContext& context, Result& result) {
     const Unit saturating = unit_of(context, "sm_75:mma.s8.s32.satfinite");
     constexpr std::int64_t held = std::numeric_limits<std::int32_t>::max() / (128 * 128);
     figure.meaning = fmt::format(
-        "{} of these products add up to {}; with one more the sum is {} by default and {} with "
-        ".satfinite.",
-        held, largest_products(wrapping, held), largest_products(wrapping, held + 1),
-        largest_products(saturating, held + 1));
+        "{} of these products add up to {}; with one more the sum is {} by default and {} with .satfinite.", held,
+        largest_products(wrapping, held), largest_products(wrapping, held + 1), largest_products(saturating, held + 1));
     const auto sums = [](const std::string& name, const auto& of) {
         return curve(name, std::int64_t{0}, std::int64_t{262144}, of, std::int64_t{2048});
     };
@@ -201,11 +193,10 @@ Experiment experiment() {
              integer_setting("accumulator_bits", "bits of the accumulators; fewer than 32 is a control", 32, 32, 8, 32),
              control_setting("bf16_sums adds the products of random vectors in bf16", {"bf16_sums"})},
             run,
-            {{{},
-              {"accumulator_bits=20"},
-              {"exhaustive_s8", "exhaustive_u8", "exhaustive_s8_u8", "exhaustive_s4", "exhaustive_u4",
-               "exhaustive_s4_u4", "int32_holds", "int32_wraps", "int32_saturates"}},
-             {{}, {"control=bf16_sums"}, {"no_order"}}},
+            {Control("accumulator_bits=20",
+                     "exhaustive_s8 exhaustive_u8 exhaustive_s8_u8 exhaustive_s4 exhaustive_u4 exhaustive_s4_u4 "
+                     "int32_holds int32_wraps int32_saturates"),
+             Control("control=bf16_sums", "no_order")},
             {},
             "its sums go to the integer units' models themselves, as backends multiply floats alone"};
 }

@@ -1,19 +1,11 @@
 // apex's level O3 with keep_batchnorm_fp32: fp16 throughout but for the batch normalisations.
-#include <fmt/format.h>
-
-#include <algorithm>
-
 #include "engine/recipes/levels.hpp"
-#include "experiments/framework/sources.hpp"
 #include "experiments/training/figures.hpp"
-#include "experiments/training/parity.hpp"
 #include "experiments/training/tasks.hpp"
 #include "softfloat/round.hpp"
 
 namespace ulp::keep_batchnorm_experiment {
 namespace {
-
-using sources::cite;
 
 /// A level as its properties say it: "cast_model_type=fp16 ...", in alphabetical order.
 std::string properties_of(const Level& level) {
@@ -77,20 +69,18 @@ void run(const RunContext& context, Result& result) {
                             .steps = settings.integer("steps"),
                             .schedule = linear_decay_factor};
     const Comparison runs = compare(context, result, ways_of(context), training, settings.integer("seeds"));
-    const std::string place = cite(sources::amp_slides,
-                                   "O3: if your model uses batch normalization, add "
-                                   "keep_batchnorm_fp32=True");
-    result.arithmetic("table", place, "O3 with keep_batchnorm_fp32=True differs from O3 in that property alone.",
-                      equal("cast_model_type=fp16 keep_batchnorm_fp32=true loss_scale=1.0 master_weights=false "
-                            "patch_functions=false",
-                            properties_of(o3_with_batchnorm())));
+    const std::string place =
+        cite(sources::amp_slides, "O3: if your model uses batch normalization, add keep_batchnorm_fp32=True");
+    result.arithmetic(
+        "table", place, "O3 with keep_batchnorm_fp32=True differs from O3 in that property alone.",
+        equal("cast_model_type=fp16 keep_batchnorm_fp32=true loss_scale=1.0 master_weights=false patch_functions=false",
+              properties_of(o3_with_batchnorm())));
     const Quantity share{"parameters that are numbers of fp16", "%", 100, 1};
-    result.measured(
-        "norms_kept", place,
-        "With it the batch normalisations' parameters are numbers of fp32, of which few are numbers of fp16; "
-        "at O3 all are.",
-        at_most(0.1, runs.mean(way_keep, norms_in_fp16), share).at("with it") &&
-            at_least(1, runs.mean(way_o3, norms_in_fp16), share).at("at O3"));
+    result.measured("norms_kept", place,
+                    "With it the batch normalisations' parameters are numbers of fp32, of which few are numbers of "
+                    "fp16; at O3 all are.",
+                    at_most(0.1, runs.mean(way_keep, norms_in_fp16), share).at("with it") &&
+                        at_least(1, runs.mean(way_o3, norms_in_fp16), share).at("at O3"));
     result.measured("learns", place, "A residual net learns the digits in fp32.",
                     at_least(0.9, runs.mean(way_o0, test_accuracy), accuracy_text));
     const Margin margin{0.01, "one test image of a hundred", Margin::Side::not_below};
@@ -130,9 +120,8 @@ Experiment experiment() {
                              {"half", "coarse"}),
              path_setting("mnist", "folder with the MNIST idx files, instead of generated digits")},
             run,
-            {{{}, {"control=half"}, {"norms_kept"}},
-             {{}, {"control=coarse"}, {"o2", "o3", "o3_keep"}, RunSize::quick},
-             {{}, {"learning_rate=0"}, {"norms_kept", "learns"}, RunSize::quick}}};
+            {Control("control=half", "norms_kept"), Control("control=coarse", "o2 o3 o3_keep", RunSize::quick),
+             Control("learning_rate=0", "norms_kept learns", RunSize::quick)}};
 }
 
 }  // namespace ulp::keep_batchnorm_experiment

@@ -1,14 +1,8 @@
 // A language model of GPT-2's shape with about a million parameters, trained in fp32, fp16, bf16 and FP8.
-#include <fmt/format.h>
-
-#include <cmath>
-#include <map>
-#include <memory>
 #include <numbers>
 
 #include "engine/nets/nets.hpp"
-#include "engine/tensor/step_functions.hpp"
-#include "experiments/framework/sources.hpp"
+#include "engine/tensor/steps.hpp"
 #include "experiments/shared/binade_histogram.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/tasks.hpp"
@@ -16,8 +10,6 @@
 
 namespace ulp::language_model_experiment {
 namespace {
-
-using sources::cite;
 
 double bits(double nats) { return nats / std::numbers::ln2; }
 
@@ -124,12 +116,11 @@ double bits_by_counts(const std::string& text, std::size_t context) {
 
 void claim_learning(const std::string& text, const Comparison& runs, Result& result) {
     const std::string same = cite(sources::amp_slides, "Same accuracy as FP32, with no hyperparameter changes");
-    result.measured(
-        "learns", same,
-        fmt::format("The fp32 model learns which character follows which: it needs fewer bits on unseen text "
-                    "than the characters' frequencies. A table of pairs needs {:.3f}.",
-                    bits_by_counts(text, 1)),
-        below(bits_by_counts(text, 0), runs.mean(0, unseen_bits), bits_text));
+    result.measured("learns", same,
+                    fmt::format("The fp32 model learns which character follows which: it needs fewer bits on unseen "
+                                "text than the characters' frequencies. A table of pairs needs {:.3f}.",
+                                bits_by_counts(text, 1)),
+                    below(bits_by_counts(text, 0), runs.mean(0, unseen_bits), bits_text));
     const Margin margin{0.01, "a hundredth of a bit, as for the recurrent nets: about 0.7 % of the perplexity",
                         Margin::Side::not_above};
     const auto good = [&](std::size_t arm, const char* id, const std::string& source, const char* statement) {
@@ -179,12 +170,11 @@ void claim_gradients(const Comparison& runs, Result& result) {
 
 void figure_gradients(const RunContext& context, const Comparison& runs, Result& result) {
     const auto& gradients = runs.runs[0].front().kept<Gradients>();
-    Figure figure{
-        "gradients", "Small GPT-2: gradients by layer, last step in fp32",
-        fmt::format("Share of the numbers in each binade; mean loss over {} tokens. Dark: fp16 makes them zero "
-                    "(below 2⁻²⁵); light: subnormal in fp16.",
-                    context.settings.integer("batch") * context.settings.integer("length")),
-        "Of the activation gradients fp16 without a loss scale loses:", ""};
+    Figure figure{"gradients", "Small GPT-2: gradients by layer, last step in fp32",
+                  fmt::format("Share of the numbers in each binade; mean loss over {} tokens. Dark: fp16 makes them "
+                              "zero (below 2⁻²⁵); light: subnormal in fp16.",
+                              context.settings.integer("batch") * context.settings.integer("length")),
+                  "Of the activation gradients fp16 without a loss scale loses:", ""};
     for (const auto& [part, histogram] : gradients.activations) {
         figure.series.push_back(histogram.series("activation " + part));
         figure.meaning += fmt::format(" {} {:.1f} %,", part, 100 * histogram.share(histogram.lost_in_fp16()));
@@ -272,34 +262,32 @@ void run(const RunContext& context, Result& result) {
 }  // namespace
 
 Experiment experiment() {
-    return {"language_model",
-            "A small GPT-2 in four formats",
-            "Does a language model of a million parameters train as well in fp16, bf16 and FP8?",
-            {Chapter::language, 4},
-            {integer_setting("steps", "training steps", 100, 300, 2, 1000000).smoke(4),
-             integer_setting("batch", "pieces of text per step", 8, 8, 1, 4096),
-             integer_setting("length", "characters per piece", 32, 64, 2, 1024).smoke(16),
-             integer_setting("width", "of the model", 32, 128, 4, 4096).smoke(16),
-             integer_setting("blocks", "of attention and feed-forward layers", 1, 5, 1, 100).smoke(1),
-             integer_setting("heads", "of attention, dividing the width", 4, 4, 1, 64),
-             integer_setting("characters", "of the generated text", 40000, 400000, 3000, 100000000).smoke(6000),
-             integer_setting("seeds", "runs in each arithmetic", 3, 3, 1, 100).smoke(1),
-             integer_setting("scale_window", "clean steps until the dynamic scale grows", 20, 100, 1, 1000000),
-             real_setting("learning_rate", "of Adam, falling linearly to 0", 1e-2, 1e-3, 0, 10),
-             integer_setting("planned_width", "of the larger model that is planned and stepped", 320, 320, 8, 4096)
-                 .smoke(8),
-             integer_setting("planned_batch", "its pieces of text per step", 1, 4, 1, 4096),
-             integer_setting("planned_steps", "its steps", 1, 3, 1, 1000), mixed_control(),
-             path_setting("text", "an ASCII text file, instead of the generated text")},
-            run,
-            {{{}, {"control=pure_fp16"}, {"fp16", "fp16_unscaled", "bf16", "fp8", "lost_predicted"}},
-             {{},
-              {"control=coarse"},
-              {"fp16", "fp16_unscaled", "bf16", "fp8", "lost_predicted", "few_lost"},
-              RunSize::quick},
-             {{"steps=40", "learning_rate=0.02"}, {"control=scale_2^-16"}, {"lost_predicted", "few_lost", "kept"}},
-             {{"steps=40", "learning_rate=0.02"}, {"control=scale_1"}, {"kept"}},
-             {{"steps=40", "learning_rate=0.02"}, {"learning_rate=0"}, {"learns"}}}};
+    return {
+        "language_model",
+        "A small GPT-2 in four formats",
+        "Does a language model of a million parameters train as well in fp16, bf16 and FP8?",
+        {Chapter::language, 4},
+        {integer_setting("steps", "training steps", 100, 300, 2, 1000000).smoke(4),
+         integer_setting("batch", "pieces of text per step", 8, 8, 1, 4096),
+         integer_setting("length", "characters per piece", 32, 64, 2, 1024).smoke(16),
+         integer_setting("width", "of the model", 32, 128, 4, 4096).smoke(16),
+         integer_setting("blocks", "of attention and feed-forward layers", 1, 5, 1, 100).smoke(1),
+         integer_setting("heads", "of attention, dividing the width", 4, 4, 1, 64),
+         integer_setting("characters", "of the generated text", 40000, 400000, 3000, 100000000).smoke(6000),
+         integer_setting("seeds", "runs in each arithmetic", 3, 3, 1, 100).smoke(1),
+         integer_setting("scale_window", "clean steps until the dynamic scale grows", 20, 100, 1, 1000000),
+         real_setting("learning_rate", "of Adam, falling linearly to 0", 1e-2, 1e-3, 0, 10),
+         integer_setting("planned_width", "of the larger model that is planned and stepped", 320, 320, 8, 4096)
+             .smoke(8),
+         integer_setting("planned_batch", "its pieces of text per step", 1, 4, 1, 4096),
+         integer_setting("planned_steps", "its steps", 1, 3, 1, 1000), mixed_control(),
+         path_setting("text", "an ASCII text file, instead of the generated text")},
+        run,
+        {Control("control=pure_fp16", "fp16 fp16_unscaled bf16 fp8 lost_predicted"),
+         Control("control=coarse", "fp16 fp16_unscaled bf16 fp8 lost_predicted few_lost", RunSize::quick),
+         Control("control=scale_2^-16", "lost_predicted few_lost kept", RunSize::smoke, "steps=40 learning_rate=0.02"),
+         Control("control=scale_1", "kept", RunSize::smoke, "steps=40 learning_rate=0.02"),
+         Control("learning_rate=0", "learns", RunSize::smoke, "steps=40 learning_rate=0.02")}};
 }
 
 }  // namespace ulp::language_model_experiment

@@ -2,21 +2,15 @@
 // exponents of an fp32 run that predicts both ends; and the sawtooth that a moving scale draws.
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <cmath>
 #include <limits>
 
-#include "experiments/framework/sources.hpp"
-#include "experiments/framework/values.hpp"
 #include "experiments/training/figures.hpp"
-#include "experiments/training/gradient_ranges.hpp"
 #include "experiments/training/tasks.hpp"
+#include "experiments/training/watched_nets.hpp"
 #include "softfloat/functions/quick_exp_log.hpp"
 
 namespace ulp::loss_scaling_experiment {
 namespace {
-
-using sources::cite;
 
 /// All seeds of one way to train.
 using Runs = std::vector<Learned>;
@@ -94,11 +88,10 @@ bool overflowed(const Runs& runs) {
 
 void claim_ends(const Study& study, Result& result) {
     const double ruined = study.arms.spread(arm_fp32).least - 0.05;
-    result.measured(
-        "too_small", cite(sources::volta_talk, "Too small a factor doesn't retain enough small values"),
-        "Unscaled, this net loses so large a share of its gradients that its best seed falls more than 5 points below "
-        "fp32's worst.",
-        below(ruined, study.arms.spread(arm_constant).largest, accuracy_text));
+    result.measured("too_small", cite(sources::volta_talk, "Too small a factor doesn't retain enough small values"),
+                    "Unscaled, this net loses so large a share of its gradients that its best seed falls more than 5 "
+                    "points below fp32's worst.",
+                    below(ruined, study.arms.spread(arm_constant).largest, accuracy_text));
     const std::size_t last = study.exponents.size() - 1;
     std::int64_t infinite = 0;
     for (const Learned& run : study.constant(last)) infinite += run.kept<GradientRanges>().infinite;
@@ -123,9 +116,9 @@ void claim_ends(const Study& study, Result& result) {
 }
 
 void claim_prediction(const Study& study, const ScalePrediction& prediction, Result& result) {
-    const std::string algorithm = cite(sources::paper,
-                                       "3.2: choose a factor so that its product with the maximum "
-                                       "absolute gradient value is below 65,504");
+    const std::string algorithm =
+        cite(sources::paper,
+             "3.2: choose a factor so that its product with the maximum absolute gradient value is below 65,504");
     const int first = prediction.first_exponent();
     const int last = prediction.last_exponent();
     int last_clean = -1;
@@ -170,8 +163,8 @@ std::vector<int> good_exponents(const Study& study) {
 std::string text_of_ends(const Study& study, int first, int last) {
     const std::vector<int> good = good_exponents(study);
     std::string text = fmt::format(
-        "The prediction, from 2^{} to 2^{}, asks that no tensor loses more than half of its "
-        "gradients and that none overflows. ",
+        "The prediction, from 2^{} to 2^{}, asks that no tensor loses more than half of its gradients and that none "
+        "overflows. ",
         first, last);
     if (good.empty()) return text + "No scale of the sweep trains as fp32 does.";
     text += fmt::format("The scales of the sweep that train to within 2 points of fp32 lie between 2^{} and 2^{}.",
@@ -232,13 +225,12 @@ void figure_accuracy(const Study& study, const ScalePrediction& prediction, Resu
 }
 
 void figure_lost(const Study& study, const ScalePrediction& prediction, Result& result) {
-    Figure figure{
-        "lost", "Gradients lost at each loss scale: predicted and measured",
-        "Share of the gradients that are not zero in fp32. Line: from the exponents of the fp32 runs. Points: "
-        "counted in the fp16 runs, where no gradient is infinite.",
-        "The histogram of an fp32 run, moved by n places, predicts what a scale of 2^n loses; what else is lost in "
-        "the layers before a lost gradient it does not know. Predicted and counted:",
-        study.arms.evidence};
+    Figure figure{"lost", "Gradients lost at each loss scale: predicted and measured",
+                  "Share of the gradients that are not zero in fp32. Line: from the exponents of the fp32 runs. "
+                  "Points: counted in the fp16 runs, where no gradient is infinite.",
+                  "The histogram of an fp32 run, moved by n places, predicts what a scale of 2^n loses; what else is "
+                  "lost in the layers before a lost gradient it does not know. Predicted and counted:",
+                  study.arms.evidence};
     Series measured{"measured"};
     double near = 0;
     for (std::size_t i = 0; i < study.exponents.size(); ++i) {
@@ -377,18 +369,14 @@ Experiment experiment() {
          integer_setting("loss_exponent", "the loss is one of many terms: its weight is 2 to this power", -12, -12, -20,
                          0),
          integer_setting("window", "clean steps until a moving scale grows", 20, 100, 1, 1000000).smoke(5),
-         control_setting("unscaled trains with a scale of 1 instead of any other; stuck holds moving scales at "
-                         "2^24; bf16_as_fp16 takes fp16 for bf16; same_net takes the unbalanced net for the "
-                         "ordinary one",
+         control_setting("unscaled trains with a scale of 1 instead of any other; stuck holds moving scales at 2^24; "
+                         "bf16_as_fp16 takes fp16 for bf16; same_net takes the unbalanced net for the ordinary one",
                          {"unscaled", "stuck", "bf16_as_fp16", "same_net"})},
         run,
-        {{{}, {"feature_exponent=4"}, {"too_small"}},
-         {{},
-          {"control=unscaled"},
-          {"too_large", "dynamic", "predicted_overflow", "predicted_window", "predicted_share", "sawtooth"}},
-         {{}, {"control=stuck"}, {"sawtooth", "translation"}},
-         {{}, {"control=bf16_as_fp16"}, {"bf16_needs_none"}},
-         {{}, {"control=same_net"}, {"control_ordinary_net"}}},
+        {Control("feature_exponent=4", "too_small"),
+         Control("control=unscaled", "too_large dynamic predicted_overflow predicted_window predicted_share sawtooth"),
+         Control("control=stuck", "sawtooth translation"), Control("control=bf16_as_fp16", "bf16_needs_none"),
+         Control("control=same_net", "control_ordinary_net")},
         Effect{
             "too_small", "features that are too large by 2^8, and a loss times 2^-12", {"coordinate_net", "big_lstm"}}};
 }

@@ -1,22 +1,13 @@
 // Where the optimizer's updates go: into fp32 masters, or onto 16-bit weights rounded to nearest, at random, or with
 // Kahan's compensation; and what 16-bit moments do to Adam. Weights of size 1 make it plain; the
 // same happens in ordinary training runs: natural/fine_tuned_digits.cpp, fine_tuned_text.cpp, decayed_rate.cpp.
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <map>
-
 #include "engine/training/images.hpp"
-#include "experiments/framework/sources.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/tasks.hpp"
 #include "softfloat/float.hpp"
 
 namespace ulp::master_weights_experiment {
 namespace {
-
-using sources::cite;
 
 struct Variant {
     std::string name;
@@ -51,8 +42,7 @@ enum : std::size_t {
     moments
 };
 
-/// Under the control "masters" updates rounded to nearest go into fp32 masters, under "nearest" none do but
-/// in fp32.
+/// Under the control "masters" updates rounded to nearest go into fp32 masters, under "nearest" none do but in fp32.
 Variant under_control(const RunContext& context, Variant variant) {
     if (variant.weights == formats::fp32) return variant;
     if (has_control(context, "masters") && variant.rounding == UpdateRounding::nearest) variant.masters = true;
@@ -185,10 +175,10 @@ void claim_collapse(const Study& study, int exponent, Result& result) {
                     at + "the best seed of a net whose fp16 weights are rounded to nearest reads less than half of "
                          "what fp32's worst reads.",
                     below(half, study.accuracy(exponent, fp16_nearest).largest, accuracy_text));
-    result.measured("bf16_updates_collapse", bf16_nearest_place,
-                    at + "the best seed with bf16 weights rounded to nearest reads less than half of what fp32's worst "
-                         "reads.",
-                    below(half, study.accuracy(exponent, bf16_nearest).largest, accuracy_text));
+    result.measured(
+        "bf16_updates_collapse", bf16_nearest_place,
+        at + "the best seed with bf16 weights rounded to nearest reads less than half of what fp32's worst reads.",
+        below(half, study.accuracy(exponent, bf16_nearest).largest, accuracy_text));
     const std::string masters = cite(sources::volta_talk, "FP32 Master weights and update");
     const std::string remedies = cite(sources::bf16_paper, "Stochastic rounding and Kahan summation");
     for (const Statement& remedy :
@@ -214,8 +204,8 @@ void claim_controls(const Study& study, Result& result) {
     claim_parity(
         study, large,
         {"control_large_rate", cite(sources::volta_talk, "Weight update: if w >> lr * dw then update doesn't change w"),
-         fmt::format("A net with weights of size 1 at a rate of 2^{}, where updates exceed half a unit in the "
-                     "last place, trains without masters.",
+         fmt::format("A net with weights of size 1 at a rate of 2^{}, where updates exceed half a unit in the last "
+                     "place, trains without masters.",
                      large),
          fp16_nearest},
         result);
@@ -267,13 +257,13 @@ void draw_by_panel(Figure& figure) {
 }
 
 void figure_accuracy(const Study& study, Result& result) {
-    Figure figure{"accuracy", "Accuracy against the learning rate, by where the updates go",
-                  fmt::format("Digits, one hidden layer, weights of size 1, Adam; median of {}. Grey: fp32's minimum "
-                              "to maximum.",
-                              counted(study.runs.runs.front().size(), "seed")),
-                  "Rounded to nearest, an update below half a unit in the last place is lost. The lowest rates down to "
-                  "which the median lies within 5 points of fp32's:",
-                  study.runs.evidence};
+    Figure figure{
+        "accuracy", "Accuracy against the learning rate, by where the updates go",
+        fmt::format("Digits, one hidden layer, weights of size 1, Adam; median of {}. Grey: fp32's minimum to maximum.",
+                    counted(study.runs.runs.front().size(), "seed")),
+        "Rounded to nearest, an update below half a unit in the last place is lost. The lowest rates down to which the "
+        "median lies within 5 points of fp32's:",
+        study.runs.evidence};
     const auto add = [&](const std::string& name, std::size_t variant, double Spread::*which) {
         figure.series.push_back(curve(name, study.first_exponent, study.last_exponent,
                                       [&](int e) { return study.accuracy(e, variant).*which; }));
@@ -341,8 +331,8 @@ void figure_loss(const Study& study, int exponent, Result& result) {
 /// Both nets side by side: 0 the ordinary one, 1 the one of signs.
 void figure_ablation(const Study& study, int exponent, Result& result) {
     Figure figure{"ablation", "Two nets, ten ways to update",
-                  fmt::format("Median of {}; lines: minimum to maximum. Left bars: small initial weights, "
-                              "rate 2⁻⁸. Right bars: weights of size 1, rate {}.",
+                  fmt::format("Median of {}; lines: minimum to maximum. Left bars: small initial weights, rate 2⁻⁸. "
+                              "Right bars: weights of size 1, rate {}.",
                               counted(study.runs.runs.front().size(), "seed"), power_of_two_text(exponent)),
                   "", study.runs.evidence};
     for (std::size_t v = 0; v < variants.size(); ++v) {
@@ -364,8 +354,8 @@ void figure_ablation(const Study& study, int exponent, Result& result) {
         worse(study.ordinary()), worse(exponent));
     const auto percent = [&](std::size_t v) { return 100 * study.accuracy(exponent, v).middle; };
     figure.headline = fmt::format(
-        "Weights of size 1, small updates: fp16 weights read {:.0f} % of the digits, fp16 with "
-        "fp32 masters {:.0f} %, fp32 {:.0f} %.",
+        "Weights of size 1, small updates: fp16 weights read {:.0f} % of the digits, fp16 with fp32 masters {:.0f} %, "
+        "fp32 {:.0f} %.",
         percent(fp16_nearest), percent(fp16_masters), percent(reference));
     figure.plot = "pairs";
     figure.axes.y = percent_axis("accuracy");
@@ -404,20 +394,16 @@ Experiment experiment() {
          // In ten times the steps the few updates that still count at 2^-12 add up: 38 to 46 % are right in the end.
          integer_setting("collapse_exponent", "the learning rate of the comparison is 2 to this power", -12, -13, -20,
                          0),
-         control_setting("masters updates fp32 masters instead of rounding to nearest, nearest 16-bit weights "
-                         "rounded to nearest; coarse "
-                         "leaves 2 fraction bits to fp16 weights that are rounded to nearest; fp16_moments keeps "
-                         "Adam's moments in fp16 instead of bf16",
+         control_setting("masters updates fp32 masters instead of rounding to nearest, nearest 16-bit weights rounded "
+                         "to nearest; coarse leaves 2 fraction bits to fp16 weights that are rounded to nearest; "
+                         "fp16_moments keeps Adam's moments in fp16 instead of bf16",
                          {"masters", "nearest", "coarse", "fp16_moments"})},
         run,
-        {{{}, {"control=masters"}, {"fp16_updates_collapse", "bf16_updates_collapse", "swamped"}},
-         {{},
-          {"control=nearest"},
-          {"fp16_masters", "bf16_masters", "fp16_stochastic", "fp16_kahan", "bf16_stochastic", "bf16_kahan"}},
-         {{"least_rate_exponent=-9", "largest_rate_exponent=-9"},
-          {"control=coarse"},
-          {"control_large_rate", "some_nets_need_none"}},
-         {{}, {"control=fp16_moments"}, {"bf16_moments"}}},
+        {Control("control=masters", "fp16_updates_collapse bf16_updates_collapse swamped"),
+         Control("control=nearest", "fp16_masters bf16_masters fp16_stochastic fp16_kahan bf16_stochastic bf16_kahan"),
+         Control("control=coarse", "control_large_rate some_nets_need_none", RunSize::smoke,
+                 "least_rate_exponent=-9 largest_rate_exponent=-9"),
+         Control("control=fp16_moments", "bf16_moments")},
         Effect{"fp16_updates_collapse",
                "weights of size 1, beside which updates of 2^-12 are half a unit in the last place",
                {"fine_tuned_digits", "fine_tuned_text", "decayed_rate"}}};

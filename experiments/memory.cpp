@@ -1,22 +1,14 @@
 // Bytes: what a model, its gradients, its optimizer and its activations take in each format, and what that buys.
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <cmath>
-
 #include "engine/layers/attention.hpp"
 #include "engine/nets/blocks.hpp"
 #include "engine/nets/byte_planner.hpp"
 #include "engine/nets/nets.hpp"
-#include "experiments/framework/experiment.hpp"
-#include "experiments/framework/sources.hpp"
-#include "experiments/framework/values.hpp"
-#include "experiments/training/arithmetics.hpp"
+#include "experiments/training/training.hpp"
 
 namespace ulp::memory_experiment {
 namespace {
-
-using sources::cite;
 
 // ---- GPT-2's table ----
 
@@ -50,17 +42,15 @@ void claim_gpt2(const RunContext& context, Result& result) {
     }
     Gpt2Plan listed = plan;
     listed.block_matrices -= 12 * 4 * 768 * 768;  // the second matrix of each block's mlp
-    result.arithmetic(
-        "gpt2_list", cite(sources::notebook, "dtype of the parameters"),
-        "The list of the notebook has c_attn, c_proj and c_fc in int8, but not the mlp's c_proj; its own total "
-        "(176,527,896 bytes) needs that one too. As listed the sum would be another.",
-        equal(204839448, gpt2_bytes(listed, 2, 1), "bytes"), Verdict::inconsistent);
+    result.arithmetic("gpt2_list", cite(sources::notebook, "dtype of the parameters"),
+                      "The list of the notebook has c_attn, c_proj and c_fc in int8, but not the mlp's c_proj; its own "
+                      "total (176,527,896 bytes) needs that one too. As listed the sum would be another.",
+                      equal(204839448, gpt2_bytes(listed, 2, 1), "bytes"), Verdict::inconsistent);
     const double share = static_cast<double>(gpt2_bytes(plan, low, low)) / static_cast<double>(gpt2_bytes(plan, 4, 4));
-    result.arithmetic(
-        "gpt2_not_half", cite(sources::amp_slides, "FP16: 1/2X memory storage"),
-        "fp16 halves the storage: of the parameters it does. The table's whole is more than half, because "
-        "the masks stay bytes.",
-        above(0.5, share, {"", "% of the bytes", 100, 1}));
+    result.arithmetic("gpt2_not_half", cite(sources::amp_slides, "FP16: 1/2X memory storage"),
+                      "fp16 halves the storage: of the parameters it does. The table's whole is more than half, "
+                      "because the masks stay bytes.",
+                      above(0.5, share, {"", "% of the bytes", 100, 1}));
 }
 
 void figure_gpt2(const RunContext& context, Result& result) {
@@ -109,8 +99,8 @@ void claim_planner(const RunContext& context, Result& result) {
                       near(published_fp16_batch, 0.1 * published_fp16_batch, static_cast<double>(batch), fits));
     result.arithmetic(
         "cnn_batch_not_double", cite(sources::paperspace, "you may frequently double your batch size"),
-        "Half the bytes a number do not double this net's batch: the pools' 64-bit indices and the fp32 "
-        "state of the parameters stay. (This project's trainer keeps no indices: mnist_cnn.planned_batch.)",
+        "Half the bytes a number do not double this net's batch: the pools' 64-bit indices and the fp32 state of the "
+        "parameters stay. (This project's trainer keeps no indices: mnist_cnn.planned_batch.)",
         below(2.0 * published_fp32_batch, static_cast<double>(batch), fits));
 }
 
@@ -122,8 +112,7 @@ void figure_batch(const RunContext& context, Result& result) {
                   "", ""};
     figure.meaning = fmt::format(
         "The dashed line is what fp32 takes with the published {} images. Mixed precision takes it with {}: the "
-        "indices "
-        "of the pools and the optimizer's state do not shrink.",
+        "indices of the pools and the optimizer's state do not shrink.",
         published_fp32_batch,
         plan.largest_batch(plan.training_bytes(published_fp32_batch, 4), context.settings.integer("low_bytes")));
     const auto planned = [&](const std::string& name, std::int64_t low) {
@@ -157,13 +146,12 @@ void claim_published_nets(Result& result) {
         "bert_base_parameters", devlin,
         "BERT-base with its two heads has 110,106,428 parameters: the published 110 millions.",
         equal(110106428, bert.parameters) && equal(110, (bert.parameters + 500000) / 1000000, "millions"));
-    result.arithmetic(
-        "bert_base_bytes", cite(sources::paperspace, "huggingface's bert-base-uncased"),
-        "In fp32 its parameters take 440 MB, as the published file does; in fp16 half. Training with Adam "
-        "takes 16 bytes per parameter either way: 1762 MB without activations.",
-        equal(440, 4 * bert.parameters / 1000000, "MB in fp32") &&
-            equal(220, 2 * bert.parameters / 1000000, "in fp16") &&
-            equal(1762, 16 * bert.parameters / 1000000 + 1, "in training, rounded up"));
+    result.arithmetic("bert_base_bytes", cite(sources::paperspace, "huggingface's bert-base-uncased"),
+                      "In fp32 its parameters take 440 MB, as the published file does; in fp16 half. Training with "
+                      "Adam takes 16 bytes per parameter either way: 1762 MB without activations.",
+                      equal(440, 4 * bert.parameters / 1000000, "MB in fp32") &&
+                          equal(220, 2 * bert.parameters / 1000000, "in fp16") &&
+                          equal(1762, 16 * bert.parameters / 1000000 + 1, "in training, rounded up"));
     const UnetPlan unet = unet_plan();
     const std::string figure = cite("Ronneberger et al., U-Net (2015)", "figure 1: 572 to 388 pixels, 23 layers");
     result.arithmetic("unet_sizes", figure, "U-Net's 23 convolutional layers make 388 pixels of 572, by way of 28.",
@@ -173,11 +161,10 @@ void claim_published_nets(Result& result) {
         "unet_bytes", figure, "U-Net has 31,030,658 parameters, which take 124 MB in fp32.",
         equal(31030658, unet.account.parameters) && equal(124, 4 * unet.account.parameters / 1000000, "MB"));
     const Quantity times{"", "times less memory", 1, 2};
-    result.arithmetic(
-        "published_nets_gain", cite(sources::paperspace, "UNet benefited far more than BERT"),
-        "At their published sizes, one picture against one text of 512 tokens, mixed precision saves U-Net "
-        "more memory than BERT-base. Both are counted from their shapes.",
-        above(bert.gain(), unet.account.gain(), times).at("for U-Net"));
+    result.arithmetic("published_nets_gain", cite(sources::paperspace, "UNet benefited far more than BERT"),
+                      "At their published sizes, one picture against one text of 512 tokens, mixed precision saves "
+                      "U-Net more memory than BERT-base. Both are counted from their shapes.",
+                      above(bert.gain(), unet.account.gain(), times).at("for U-Net"));
 }
 
 // ---- What the trainer itself holds ----
@@ -280,9 +267,9 @@ void claim_trainer(const RunContext& context, Result& result) {
         result.arithmetic(
             fmt::format("{}_{}", id, recipe),
             cite(sources::volta_talk, "Halve the size of activation and gradient tensors"),
-            fmt::format("The trainer holds as many bytes as the planner says: the net with {} and {} channels, {}, "
-                        "Adam, {}.",
-                        first, second, counted(batch, "image"), recipe),
+            fmt::format(
+                "The trainer holds as many bytes as the planner says: the net with {} and {} channels, {}, Adam, {}.",
+                first, second, counted(batch, "image"), recipe),
             equal(plan.tape_bytes(batch, low), measure_cnn(context, recipe, layers, static_cast<Index>(batch)).total(),
                   "bytes"));
     };
@@ -300,13 +287,12 @@ double gain(const Measured& wide, const Measured& mixed) {
 
 void gains(const RunContext& context, Result& result) {
     const std::string mixed = context.settings.integer("low_bytes") == 2 ? "mixed_fp16" : "fp32";
-    Figure figure{
-        "gain", "Why mixed precision saves a U-Net more memory than BERT",
-        "Bytes in fp32 over bytes in mixed precision, Adam; measured on small nets with 1, 2, 4 and 8 samples "
-        "a batch. Line: (16 + 4r) / (16 + 2r).",
-        "A parameter takes 16 bytes either way: in mixed precision its master, copy, gradient and Adam's two "
-        "moments add up to the same as in fp32. Activations halve.",
-        ""};
+    Figure figure{"gain", "Why mixed precision saves a U-Net more memory than BERT",
+                  "Bytes in fp32 over bytes in mixed precision, Adam; measured on small nets with 1, 2, 4 and 8 "
+                  "samples a batch. Line: (16 + 4r) / (16 + 2r).",
+                  "A parameter takes 16 bytes either way: in mixed precision its master, copy, gradient and Adam's two "
+                  "moments add up to the same as in fp32. Activations halve.",
+                  ""};
     Series unet{"small U-Net"};
     Series bert{"small BERT"};
     const auto point = [&](const Measured& wide, const Measured& low) {
@@ -337,11 +323,10 @@ void gains(const RunContext& context, Result& result) {
                     {.mark = Mark::points, .colour = 2, .size = 1.8},
                     {.mark = Mark::points, .colour = 3, .size = 1.8}};
     result.figure(std::move(figure));
-    result.measured(
-        "unet_gains_more", cite(sources::paperspace, "UNet benefited far more than BERT"),
-        "Mixed precision saves a U-Net more memory than BERT, with the same number of samples in a batch: a "
-        "tenth of the whole at least.",
-        above(of_bert + 0.1, of_unet, {"", "times less memory", 1, 3}));
+    result.measured("unet_gains_more", cite(sources::paperspace, "UNet benefited far more than BERT"),
+                    "Mixed precision saves a U-Net more memory than BERT, with the same number of samples in a batch: "
+                    "a tenth of the whole at least.",
+                    above(of_bert + 0.1, of_unet, {"", "times less memory", 1, 3}));
 }
 
 void run(const RunContext& context, Result& result) {
@@ -371,10 +356,9 @@ Experiment experiment() {
          integer_setting("article_images_fp16", "of a step of that net in mixed precision; 0: none", 2, 1000, 0, 2000)
              .smoke(0)},
         run,
-        {{{},
-          {"low_bytes=4"},
-          {"gpt2_fp16", "gpt2_fp16_mebibytes", "gpt2_int8", "gpt2_int8_mebibytes", "cnn_batch_planned",
-           "trainer_mixed_fp16", "unet_gains_more"}}}};
+        {Control("low_bytes=4",
+                 "gpt2_fp16 gpt2_fp16_mebibytes gpt2_int8 gpt2_int8_mebibytes cnn_batch_planned trainer_mixed_fp16 "
+                 "unet_gains_more")}};
 }
 
 }  // namespace ulp::memory_experiment

@@ -1,16 +1,11 @@
 // The sources' digit classifier, trained in fp32 and in mixed precision with a constant and a moving loss scale; and
 // what the full net takes in memory.
-#include <fmt/format.h>
-
 #include "engine/nets/byte_planner.hpp"
-#include "experiments/framework/sources.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/tasks.hpp"
 
 namespace ulp::mnist_cnn_experiment {
 namespace {
-
-using sources::cite;
 
 /// What the article's net takes, 420 and 1000 channels on 28 x 28 pixels: counted as this project's trainer holds it.
 void planner(Result& result) {
@@ -25,11 +20,10 @@ void planner(Result& result) {
                       "By bytes alone the same memory holds at least the 1000 images of the article, and at most twice "
                       "590: activations halve, weights and optimizer do not.",
                       between(1000, 1180, static_cast<double>(fits), {"batch", "images", 1, 0}));
-    Figure figure{
-        "memory", "Memory of the net with 420 and 1000 channels",
-        "Weights, gradients, Adam's moments and activations as this trainer keeps them, byte by byte. Dots: the "
-        "article's batches.",
-        "", ""};
+    Figure figure{"memory", "Memory of the net with 420 and 1000 channels",
+                  "Weights, gradients, Adam's moments and activations as this trainer keeps them, byte by byte. Dots: "
+                  "the article's batches.",
+                  "", ""};
     const auto of_images = [&](std::int64_t low) {
         return static_cast<double>(plan.tape_bytes(590, low) - plan.tape_bytes(0, low));
     };
@@ -99,9 +93,9 @@ Experiment experiment() {
              real_setting("learning_rate", "of Adam", 1e-3, 1e-3, 0, 10), mixed_control(),
              path_setting("mnist", "folder with the MNIST idx files, instead of generated digits")},
             run,
-            {{{}, {"control=pure_fp16"}, {"parity_1", "parity_2"}, RunSize::quick},
-             {{}, {"control=coarse"}, {"parity_1", "parity_2"}, RunSize::quick},
-             {{"seeds=1"}, {"epochs=1", "train_images=100"}, {"learns"}, RunSize::quick}}};
+            {Control("control=pure_fp16", "parity_1 parity_2", RunSize::quick),
+             Control("control=coarse", "parity_1 parity_2", RunSize::quick),
+             Control("epochs=1 train_images=100", "learns", RunSize::quick, "seeds=1")}};
 }
 
 }  // namespace ulp::mnist_cnn_experiment

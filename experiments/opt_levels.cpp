@@ -1,20 +1,12 @@
 // Optimisation levels O0 to O3: the regression of the slides at its full size, and classifiers of four kinds.
-#include <fmt/format.h>
-
-#include <cmath>
-
 #include "engine/recipes/levels.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/training/images.hpp"
-#include "experiments/framework/sources.hpp"
-#include "experiments/framework/values.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/tasks.hpp"
 
 namespace ulp::opt_levels_experiment {
 namespace {
-
-using sources::cite;
 
 constexpr std::string_view levels[] = {"O0", "O1", "O2", "O3"};
 constexpr std::string_view classifiers[] = {"plain", "vgg", "inception", "residual"};
@@ -80,18 +72,17 @@ void regression(const RunContext& context, Result& result) {
         claim_parity(result, comparison, fall_of_loss, fall, margin, fmt::format("regression_O{}", level), place,
                      fmt::format("The regression learns at O{} as it does in fp32 (O0).", level), level);
     }
-    result.measured("regression_O3", place,
-                    "At O3 hardly anything is learned, less than a tenth: nearly all updates of learning rate 1e-3 are "
-                    "smaller than "
-                    "half the distance between neighbouring fp16 weights, so that the weights stay where they are.",
-                    below(0.1 * fp32, comparison.mean(3, fall_of_loss), fall));
-    const Quantity share{"updates that changed nothing", "% of the updates", 100, 1};
     result.measured(
-        "regression_swamped", place,
-        "The reason is swamping: more than nine tenths of the updates at O3 leave their weight as it was, in "
-        "fp32 at most a hundredth.",
-        above(0.9, comparison.mean(3, swamped_share), share).at("at O3") &&
-            at_most(0.01, comparison.mean(0, swamped_share), share).at("at O0"));
+        "regression_O3", place,
+        "At O3 hardly anything is learned, less than a tenth: nearly all updates of learning rate 1e-3 are smaller "
+        "than half the distance between neighbouring fp16 weights, so that the weights stay where they are.",
+        below(0.1 * fp32, comparison.mean(3, fall_of_loss), fall));
+    const Quantity share{"updates that changed nothing", "% of the updates", 100, 1};
+    result.measured("regression_swamped", place,
+                    "The reason is swamping: more than nine tenths of the updates at O3 leave their weight as it was, "
+                    "in fp32 at most a hundredth.",
+                    above(0.9, comparison.mean(3, swamped_share), share).at("at O3") &&
+                        at_most(0.01, comparison.mean(0, swamped_share), share).at("at O0"));
     Curves changes = losses_of(comparison, 1000);
     for (auto& level : changes.values) {
         for (std::vector<double>& losses : level) {
@@ -106,8 +97,7 @@ void regression(const RunContext& context, Result& result) {
          .label = "change, thousandths",
          .unit = "thousandths"},
         {"regression", "The slides' regression, 64 x 1024 to 512, at the four levels",
-         fmt::format("Updates that leave their weight as it was: {} at O0, {} at O3, "
-                     "whose weights are fp16.",
+         fmt::format("Updates that leave their weight as it was: {} at O0, {} at O3, whose weights are fp16.",
                      share.text(comparison.mean(0, swamped_share)), share.text(comparison.mean(3, swamped_share))),
          comparison.evidence}));
 }
@@ -209,18 +199,17 @@ Experiment experiment() {
              real_setting("learning_rate", "of gradient descent with momentum 0.9, falling linearly to 0", 0.06, 0.06,
                           0, 10)
                  .smoke(0.05),
-             control_setting("all_O3 uses O3 instead of O1 and O2, O3_as_O2 O2 instead of O3; coarse "
-                             "keeps the weights of O1 and O2 in FP6 E3M2, without masters",
+             control_setting("all_O3 uses O3 instead of O1 and O2, O3_as_O2 O2 instead of O3; coarse keeps the weights "
+                             "of O1 and O2 in FP6 E3M2, without masters",
                              {"all_O3", "O3_as_O2", "coarse"})},
             run,
-            {{{}, {"control=all_O3"}, {"regression_O1", "regression_O2"}},
-             {{}, {"control=O3_as_O2"}, {"regression_O3", "regression_swamped"}},
-             {{"regression_steps=6"},
-              {"control=coarse"},
-              {"regression_O1", "regression_O2", "plain_O1", "plain_O2", "vgg_O1", "vgg_O2", "inception_O1",
-               "inception_O2", "residual_O1", "residual_O2"},
-              RunSize::quick},
-             {{"regression_steps=2", "seeds=1"}, {"learning_rate=0"}, {"learns"}, RunSize::quick}},
+            {Control("control=all_O3", "regression_O1 regression_O2"),
+             Control("control=O3_as_O2", "regression_O3 regression_swamped"),
+             Control("control=coarse",
+                     "regression_O1 regression_O2 plain_O1 plain_O2 vgg_O1 vgg_O2 inception_O1 inception_O2 "
+                     "residual_O1 residual_O2",
+                     RunSize::quick, "regression_steps=6"),
+             Control("learning_rate=0", "learns", RunSize::quick, "regression_steps=2 seeds=1")},
             Effect{"regression_O3"}};
 }
 

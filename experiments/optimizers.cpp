@@ -2,22 +2,14 @@
 // clips.
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <cmath>
-#include <memory>
-
 #include "engine/nets/net_tasks.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/training/images.hpp"
-#include "experiments/framework/sources.hpp"
-#include "experiments/framework/values.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/tasks.hpp"
 
 namespace ulp::optimizers_experiment {
 namespace {
-
-using sources::cite;
 
 // ---- Closed forms ----
 
@@ -212,10 +204,10 @@ void claim_training(const Study& study, Result& result) {
     }
     result.measured("learns", talk, "The net learns to read digits in fp32 with every optimizer and seed.",
                     at_least(0.8, worst, accuracy_text));
-    result.measured("control_fp16_state", cite(sources::volta_talk, "Weight update: compute in FP32"),
-                    "Adam with steps and state in fp16 fails, by more than 20 points: squares of gradients and eps are "
-                    "0 there.",
-                    below(study.accuracy(adam, 0).least - 0.2, study.fp16_state().largest, accuracy_text));
+    result.measured(
+        "control_fp16_state", cite(sources::volta_talk, "Weight update: compute in FP32"),
+        "Adam with steps and state in fp16 fails, by more than 20 points: squares of gradients and eps are 0 there.",
+        below(study.accuracy(adam, 0).least - 0.2, study.fp16_state().largest, accuracy_text));
     const Quantity share{"clipped", "%", 100, 1};
     const double fp32 = mean_of(study.clipped(0));
     result.measured("sophia_clipped_share", slides,
@@ -253,16 +245,15 @@ void figure_clipped(const Study& study, Result& result) {
             for (double& share : curves.values.back().back()) share *= 100;
         }
     }
-    result.figure(figure_of_curves(
-        curves,
-        {.relative = false,
-         .what = "Share of the weights whose update was clipped",
-         .label = "clipped updates, %",
-         .unit = "points"},
-        {"clipped", "Sophia: updates that meet the clip",
-         "Where the curvature is not known yet, an update is clipped: Sophia then steps by sign. The curvature is "
-         "estimated every 10 steps.",
-         study.runs.evidence}));
+    result.figure(figure_of_curves(curves,
+                                   {.relative = false,
+                                    .what = "Share of the weights whose update was clipped",
+                                    .label = "clipped updates, %",
+                                    .unit = "points"},
+                                   {"clipped", "Sophia: updates that meet the clip",
+                                    "Where the curvature is not known yet, an update is clipped: Sophia then steps by "
+                                    "sign. The curvature is estimated every 10 steps.",
+                                    study.runs.evidence}));
 }
 
 void run(const RunContext& context, Result& result) {
@@ -277,27 +268,24 @@ void run(const RunContext& context, Result& result) {
 }  // namespace
 
 Experiment experiment() {
-    return {"optimizers",
-            "Optimizers in mixed precision",
-            "Do SGD, Adam, Adagrad and Sophia train in 16 bits as they do in fp32?",
-            {Chapter::systems, 1},
-            {integer_setting("steps", "training steps", 300, 2000, 5, 1000000).smoke(100),
-             integer_setting("seeds", "runs with weights and order of their own", 5, 9, 1, 100).smoke(3),
-             control_setting("fp16_update computes and keeps the optimizer's numbers in fp16; coarse keeps weights in "
-                             "FP6 E3M2, without masters; fp32_state gives Adam with its state in fp16 its fp32 state "
-                             "back",
-                             {"fp16_update", "coarse", "fp32_state"})},
-            run,
-            {{{},
-              {"control=fp16_update"},
-              {"sgd", "momentum", "adam", "adagrad", "sophia_clipped", "sophia", "SGD_bf16", "Adam_bf16", "Adam_fp16",
-               "Adagrad_bf16", "Adagrad_fp16", "Sophia_bf16", "Sophia_fp16", "sophia_clipped_share"}},
-             {{},
-              {"control=coarse"},
-              {"SGD_bf16", "SGD_fp16", "Adam_bf16", "Adam_fp16", "Adagrad_bf16", "Adagrad_fp16", "Sophia_bf16",
-               "Sophia_fp16"}},
-             {{}, {"control=fp32_state"}, {"control_fp16_state"}},
-             {{"steps=200", "seeds=1"}, {"steps=10"}, {"learns"}}}};
+    return {
+        "optimizers",
+        "Optimizers in mixed precision",
+        "Do SGD, Adam, Adagrad and Sophia train in 16 bits as they do in fp32?",
+        {Chapter::systems, 1},
+        {integer_setting("steps", "training steps", 300, 2000, 5, 1000000).smoke(100),
+         integer_setting("seeds", "runs with weights and order of their own", 5, 9, 1, 100).smoke(3),
+         control_setting("fp16_update computes and keeps the optimizer's numbers in fp16; coarse keeps weights in FP6 "
+                         "E3M2, without masters; fp32_state gives Adam with its state in fp16 its fp32 state back",
+                         {"fp16_update", "coarse", "fp32_state"})},
+        run,
+        {Control("control=fp16_update",
+                 "sgd momentum adam adagrad sophia_clipped sophia SGD_bf16 Adam_bf16 Adam_fp16 Adagrad_bf16 "
+                 "Adagrad_fp16 Sophia_bf16 Sophia_fp16 sophia_clipped_share"),
+         Control("control=coarse",
+                 "SGD_bf16 SGD_fp16 Adam_bf16 Adam_fp16 Adagrad_bf16 Adagrad_fp16 Sophia_bf16 Sophia_fp16"),
+         Control("control=fp32_state", "control_fp16_state"),
+         Control("steps=10", "learns", RunSize::smoke, "steps=200 seeds=1")}};
 }
 
 }  // namespace ulp::optimizers_experiment

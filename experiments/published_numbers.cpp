@@ -3,14 +3,9 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <array>
-#include <cmath>
 #include <limits>
 
 #include "engine/recipes/loss_scale.hpp"
-#include "experiments/framework/control.hpp"
-#include "experiments/framework/sources.hpp"
 #include "experiments/shared/matrix_units.hpp"
 #include "experiments/shared/roofline_model.hpp"
 #include "softfloat/matrix_units/units.hpp"
@@ -19,8 +14,6 @@
 
 namespace ulp::published_numbers_experiment {
 namespace {
-
-using sources::cite;
 
 // ---- Words for the fields of a format ----
 
@@ -48,8 +41,7 @@ void claim_words(Result& result) {
     }
     result.arithmetic(
         "modulus", scope,
-        "Read modulus as exponent: each further exponent bit widens the range, 3 to 8 bits with 10 fraction "
-        "bits.",
+        "Read modulus as exponent: each further exponent bit widens the range, 3 to 8 bits with 10 fraction bits.",
         equal(5, wider, "of 5 wider"));
     int unmoved = 0;
     for (int bits = 8; bits <= 12; ++bits) {
@@ -278,14 +270,13 @@ void claim_accuracies(Result& result) {
 }
 
 void figure_accuracies(Result& result) {
-    Figure figure{
-        "accuracies", "Published accuracies: mixed precision minus fp32",
-        "Quoted, not measured here: top-1 on ILSVRC12. Bars: two standard deviations of the difference by the "
-        "choice of the 50,000 images alone.",
-        fmt::format("{} of {} published differences lie within what chance in the test images alone would make of two "
-                    "nets that are equally good.",
-                    within_noise(), std::size(published_accuracies())),
-        ""};
+    Figure figure{"accuracies", "Published accuracies: mixed precision minus fp32",
+                  "Quoted, not measured here: top-1 on ILSVRC12. Bars: two standard deviations of the difference by "
+                  "the choice of the 50,000 images alone.",
+                  fmt::format("{} of {} published differences lie within what chance in the test images alone would "
+                              "make of two nets that are equally good.",
+                              within_noise(), std::size(published_accuracies())),
+                  ""};
     Series differences{"mixed minus fp32"};
     Series bounds{"two standard deviations"};
     double place = 0;
@@ -335,10 +326,9 @@ Experiment experiment() {
             {Chapter::hardware, 6},
             {wide_control()},
             run,
-            {{{},
-              {"control=wide"},
-              {"eight_bit_multiplier", "tf32_mantissa", "linear_256", "bytes", "token_ids", "first_lost_integer",
-               "range_sufficient", "l1_norm"}}},
+            {Control("control=wide",
+                     "eight_bit_multiplier tf32_mantissa linear_256 bytes token_ids first_lost_integer "
+                     "range_sufficient l1_norm")},
             {},
             no_product};
 }

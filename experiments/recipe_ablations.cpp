@@ -1,19 +1,10 @@
 // What each part of today's FP8 and FP4 recipes does to a small net: one part is taken out at a time.
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <memory>
-
-#include "engine/data/digits.hpp"
-#include "experiments/framework/sources.hpp"
+#include "engine/data/generated.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/tasks.hpp"
 
 namespace ulp::recipe_ablations_experiment {
 namespace {
-
-using sources::cite;
 
 // ---- The recipes, each next to the one that it is compared with ----
 
@@ -92,27 +83,26 @@ std::vector<Recipe> recipes_compared() {
 
 std::vector<Ablation> ablations() {
     const std::string nv = "NVIDIA, Pretraining large language models with NVFP4 (2025), arXiv 2509.25149, ";
-    return {
-        {"current", "current", "te_current", "te_delayed", cite(sources::deepseek_v3, "3.3.2 online quantization"),
-         "FP8 scales from the numbers themselves are no worse than scales from earlier steps.",
-         Ablation::Published::no_worse, false},
-        {"power_of_two", "exact", "te_current", "te_current, powers of two",
-         "torchao, float8 training, rowwise recipe: scales are powers of two",
-         "FP8 scales that are powers of two train as well as exact ones.", Ablation::Published::alike},
-        {"hadamard", "Hadamard", "nvfp4", "nvfp4 without Hadamard", nv + "appendix E.4",
-         "A Hadamard transform in the weight gradient's product lowers the loss of an NVFP4 training."},
-        {"stochastic", "stochastic", "nvfp4", "nvfp4 to nearest", nv + "appendix E.3",
-         "Stochastic rounding of the gradients lowers the loss of an NVFP4 training."},
-        {"square_blocks", "16x16", "nvfp4", "nvfp4, weights 1 x 16", nv + "appendix E.5",
-         "Weights in blocks of 16 x 16, alike in forward and backward products, lower the loss of an NVFP4 training "
-         "although they are coarser than 1 x 16."},
-        {"bf16_last", "bf16 last", "nvfp4", "nvfp4 in all layers", nv + "figure 4",
-         "The last layer in bf16 lowers the loss of an NVFP4 training."},
-        {"last_not_first", "last layer", "nvfp4", "nvfp4, first layer bf16", nv + "appendix E.2",
-         "The last layer in bf16 is worth more than the first one in bf16."},
-        {"promotion", "promotion", "te_current, promoted", "te_current",
-         cite(sources::deepseek_v3, "3.3.2 increasing accumulation precision"),
-         "Partial sums promoted to fp32 every 128 products lower the loss of an FP8 training."}};
+    return {{"current", "current", "te_current", "te_delayed", cite(sources::deepseek_v3, "3.3.2 online quantization"),
+             "FP8 scales from the numbers themselves are no worse than scales from earlier steps.",
+             Ablation::Published::no_worse, false},
+            {"power_of_two", "exact", "te_current", "te_current, powers of two",
+             "torchao, float8 training, rowwise recipe: scales are powers of two",
+             "FP8 scales that are powers of two train as well as exact ones.", Ablation::Published::alike},
+            {"hadamard", "Hadamard", "nvfp4", "nvfp4 without Hadamard", nv + "appendix E.4",
+             "A Hadamard transform in the weight gradient's product lowers the loss of an NVFP4 training."},
+            {"stochastic", "stochastic", "nvfp4", "nvfp4 to nearest", nv + "appendix E.3",
+             "Stochastic rounding of the gradients lowers the loss of an NVFP4 training."},
+            {"square_blocks", "16x16", "nvfp4", "nvfp4, weights 1 x 16", nv + "appendix E.5",
+             "Weights in blocks of 16 x 16, alike in forward and backward products, lower the loss of an NVFP4 "
+             "training although they are coarser than 1 x 16."},
+            {"bf16_last", "bf16 last", "nvfp4", "nvfp4 in all layers", nv + "figure 4",
+             "The last layer in bf16 lowers the loss of an NVFP4 training."},
+            {"last_not_first", "last layer", "nvfp4", "nvfp4, first layer bf16", nv + "appendix E.2",
+             "The last layer in bf16 is worth more than the first one in bf16."},
+            {"promotion", "promotion", "te_current, promoted", "te_current",
+             cite(sources::deepseek_v3, "3.3.2 increasing accumulation precision"),
+             "Partial sums promoted to fp32 every 128 products lower the loss of an FP8 training."}};
 }
 
 // ---- The training ----
@@ -220,18 +210,18 @@ void run(const RunContext& context, Result& result) {
     claim_ablations(runs, result);
     double all_hold = 1;
     for (std::size_t i = 0; i < ablations().size(); ++i) all_hold *= 0.95;
-    result.figure(figure_of(runs, loss, 1, "training loss",
-                            {"loss", "Recipes with and without one of their parts: training loss",
-                             fmt::format("Above 0 the part helps. Only this small net was tried; larger models may "
-                                         "differ. Of {} independent intervals of 95 % one or more misses by chance in "
-                                         "{:.0f} % of such sets.",
-                                         ablations().size(), 100 * (1 - all_hold)),
-                             runs.evidence}));
+    result.figure(
+        figure_of(runs, loss, 1, "training loss",
+                  {"loss", "Recipes with and without one of their parts: training loss",
+                   fmt::format("Above 0 the part helps. Only this small net was tried; larger models may differ. Of {} "
+                               "independent intervals of 95 % one or more misses by chance in {:.0f} % of such sets.",
+                               ablations().size(), 100 * (1 - all_hold)),
+                   runs.evidence}));
     result.figure(
         figure_of(runs, gradient_error, 100, "gradient error, %",
                   {"gradient", "Recipes with and without one of their parts: error of the first gradient",
-                   "Error of all gradients of the first step, relative to fp32 with the same weights and data. "
-                   "A part may raise it and still help: stochastic rounding trades error for the lack of bias.",
+                   "Error of all gradients of the first step, relative to fp32 with the same weights and data. A part "
+                   "may raise it and still help: stochastic rounding trades error for the lack of bias.",
                    runs.evidence}));
 }
 
@@ -251,11 +241,10 @@ Experiment experiment() {
              control_setting("still keeps te_current and nvfp4 from learning, still_promoted te_current with promotion",
                              {"still", "still_promoted"})},
             run,
-            {{{"steps=20", "learning_rate=0.01"},
-              {"control=still"},
-              {"current", "power_of_two", "hadamard", "stochastic", "square_blocks", "bf16_last", "last_not_first"}},
-             {{"steps=20", "learning_rate=0.01"}, {"control=still_promoted"}, {"promotion"}},
-             {{"steps=20", "learning_rate=0.01"}, {"learning_rate=0"}, {"hadamard", "stochastic"}}}};
+            {Control("control=still", "current power_of_two hadamard stochastic square_blocks bf16_last last_not_first",
+                     RunSize::smoke, "steps=20 learning_rate=0.01"),
+             Control("control=still_promoted", "promotion", RunSize::smoke, "steps=20 learning_rate=0.01"),
+             Control("learning_rate=0", "hadamard stochastic", RunSize::smoke, "steps=20 learning_rate=0.01")}};
 }
 
 }  // namespace ulp::recipe_ablations_experiment

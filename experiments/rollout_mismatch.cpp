@@ -7,10 +7,10 @@
 
 #include "engine/analysis/token_mismatch.hpp"
 #include "engine/nets/nets.hpp"
-#include "engine/products/decorators.hpp"
+#include "engine/products/backends.hpp"
 #include "engine/tensor/random.hpp"
-#include "engine/tensor/step_functions.hpp"
-#include "experiments/framework/sources.hpp"
+#include "engine/tensor/steps.hpp"
+#include "experiments/framework/experiment.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/tasks.hpp"
 #include "softfloat/errors.hpp"
@@ -393,11 +393,10 @@ Experiment experiment() {
                          {"order", "bf16", "no_head", "fp32_partials", "no_fp8"}),
          path_setting("text", "an ASCII text file, instead of the generated text")},
         run,
-        {{{}, {"control=order"}, {"one_order"}, RunSize::quick},
-         {{}, {"control=bf16"}, {"fp16"}, RunSize::quick},
-         {{}, {"control=no_head"}, {"fp32_head"}, RunSize::quick},
-         {{}, {"control=fp32_partials"}, {"bf16_partials"}, RunSize::quick},
-         {{}, {"control=no_fp8"}, {"fp8_sampler"}, RunSize::quick}}};
+        {Control("control=order", "one_order", RunSize::quick), Control("control=bf16", "fp16", RunSize::quick),
+         Control("control=no_head", "fp32_head", RunSize::quick),
+         Control("control=fp32_partials", "bf16_partials", RunSize::quick),
+         Control("control=no_fp8", "fp8_sampler", RunSize::quick)}};
 }
 
 }  // namespace ulp::rollout_mismatch_experiment

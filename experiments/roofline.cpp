@@ -2,16 +2,10 @@
 // step's products.
 #include <fmt/core.h>
 
-#include <map>
-#include <span>
-
 #include "engine/nets/nets.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/tensor/rounder.hpp"
 #include "engine/training/images.hpp"
-#include "experiments/framework/control.hpp"
-#include "experiments/framework/sources.hpp"
-#include "experiments/shared/h100_throughput.hpp"
 #include "experiments/shared/matrix_units.hpp"
 #include "experiments/shared/roofline_model.hpp"
 #include "experiments/training/training.hpp"
@@ -19,8 +13,6 @@
 
 namespace ulp::roofline_experiment {
 namespace {
-
-using sources::cite;
 
 constexpr double fp16_bytes = 2;
 
@@ -34,11 +26,12 @@ void claim_rates(const Gpu& gpu, Result& result) {
     const std::string slide = cite(sources::volta_talk, "GV100; Tensor Core throughputs");
     result.arithmetic("peak", slide, "80 x 512 fp16 multiply-adds a clock at 1.53 GHz are 125 TFLOPS: 125.3e12.",
                       near(125.3e12, 0.05e12, gpu.tensor_core_rate(), {"", "e12 operations a second", 1e-12, 1}));
-    result.arithmetic("factor", cite(sources::amp_slides, "125 TFlops throughput: 8X more than FP32 on Volta V100"),
-                      fmt::format("Tensor Cores have 8 times the fp32 throughput. An H100 reaches {:.1f} times (4096 x "
-                                  "4096 x 4096, cuBLAS).",
-                                  h100::fp16 / h100::fp32),
-                      equal(8, static_cast<std::int64_t>(gpu.tensor_core_rate() / gpu.fp32_rate()), "times"));
+    result.arithmetic(
+        "factor", cite(sources::amp_slides, "125 TFlops throughput: 8X more than FP32 on Volta V100"),
+        fmt::format(
+            "Tensor Cores have 8 times the fp32 throughput. An H100 reaches {:.1f} times (4096 x 4096 x 4096, cuBLAS).",
+            h100::fp16 / h100::fp32),
+        equal(8, static_cast<std::int64_t>(gpu.tensor_core_rate() / gpu.fp32_rate()), "times"));
     result.arithmetic("balance", cite(sources::volta_talk, "125 Tflops: 900 GB/s -> 138 flops/B"),
                       "125e12 operations a second against 900e9 bytes a second: 138 operations a byte keep both busy.",
                       between(138, 139, 125e12 / gpu.bandwidth, {"", "operations a byte", 1, 1}));
@@ -69,16 +62,15 @@ void claim_splits(const Gpu& gpu, Result& result) {
     for (const Split& split : splits) {
         result.arithmetic(
             "amdahl_" + split.name, slide,
-            fmt::format("{}: {:.0f}% products, {:.0f}% other. If only the products become 8 times as fast the "
-                        "whole becomes {} times as fast (quoted: {}).",
+            fmt::format("{}: {:.0f}% products, {:.0f}% other. If only the products become 8 times as fast the whole "
+                        "becomes {} times as fast (quoted: {}).",
                         split.name, 100 * split.share, 100 * (1 - split.share), split.speed_up, split.quoted),
             near(split.speed_up, 0.005, amdahl(split.share, factor), times));
     }
-    result.arithmetic(
-        "memory_limited_too", cite(sources::volta_talk, "Memory limited ops: should see ~2x speedup"),
-        "With the other operations twice as fast, as half the bytes allow, ResNet-50 could reach 4.4x. The "
-        "quoted 2.2x to 3x lie below.",
-        near(4.4, 0.05, amdahl(0.73, factor, 2), times));
+    result.arithmetic("memory_limited_too", cite(sources::volta_talk, "Memory limited ops: should see ~2x speedup"),
+                      "With the other operations twice as fast, as half the bytes allow, ResNet-50 could reach 4.4x. "
+                      "The quoted 2.2x to 3x lie below.",
+                      near(4.4, 0.05, amdahl(0.73, factor, 2), times));
     const GemmShape pointwise{1, 1, 1};  // one operation on two numbers, one number out: limited by memory
     const double ratio = gpu.fp32_seconds(pointwise) / gpu.fp32_seconds(pointwise, fp16_bytes);
     result.arithmetic("memory_limited", cite(sources::volta_talk, "Memory limited ops: should see ~2x speedup"),
@@ -131,13 +123,11 @@ const std::vector<NamedShape> named_shapes = {
 };
 
 void figure_roofline(const Gpu& gpu, Result& result) {
-    Figure figure{
-        "roofline", "The roofline of a V100, and where products lie below it",
-        fmt::format(
-            "Attainable 10¹² operations a second: {:.0f} GB/s on the slope, {:.1f} (fp32) and {:.1f} (fp16 Tensor "
-            "Cores) on the flat. Points: fp16 products.",
-            gpu.bandwidth / 1e9, gpu.fp32_rate() / 1e12, gpu.tensor_core_rate() / 1e12),
-        "", ""};
+    Figure figure{"roofline", "The roofline of a V100, and where products lie below it",
+                  fmt::format("Attainable 10¹² operations a second: {:.0f} GB/s on the slope, {:.1f} (fp32) and {:.1f} "
+                              "(fp16 Tensor Cores) on the flat. Points: fp16 products.",
+                              gpu.bandwidth / 1e9, gpu.fp32_rate() / 1e12, gpu.tensor_core_rate() / 1e12),
+                  "", ""};
     const double edge = gpu.tensor_core_rate() / gpu.bandwidth;
     figure.meaning = fmt::format(
         "Left of the edge a product waits for memory, right of it for arithmetic. Tensor Cores raise the roof but not "
@@ -187,8 +177,8 @@ void claim_larger_k(const Gpu& gpu, Result& result) {
     const Quantity share{"of the peak", "% of the peak", 100, 0};
     result.arithmetic(
         "amortised_write", slide,
-        "Writing 512 x 512 results costs the same for every k: at k = 64 less than half of the peak is "
-        "attainable, at 1024 all of it.",
+        "Writing 512 x 512 results costs the same for every k: at k = 64 less than half of the peak is attainable, at "
+        "1024 all of it.",
         below(0.5, efficiency(64), share).at("at k = 64") && at_least(1, efficiency(1024), share).at("at k = 1024"));
 }
 
@@ -205,10 +195,9 @@ void claim_padding(const Gpu& gpu, Result& result) {
     const double gain = gpu.fp32_seconds(as_it_is) / gpu.tensor_core_seconds(as_padded);
     result.arithmetic(
         "vocabulary_gain", slide,
-        fmt::format("With it the projection can use a V100's Tensor Cores: at the roofline it becomes nearly "
-                    "8 times as fast. An H100 has kernels of mma.sync for odd sides too: there fp16 products "
-                    "with n odd take {:.1f} times as long, with k odd {:.1f} times, with m odd {:.2f} times "
-                    "(4096, cuBLAS).",
+        fmt::format("With it the projection can use a V100's Tensor Cores: at the roofline it becomes nearly 8 times "
+                    "as fast. An H100 has kernels of mma.sync for odd sides too: there fp16 products with n odd take "
+                    "{:.1f} times as long, with k odd {:.1f} times, with m odd {:.2f} times (4096, cuBLAS).",
                     h100::fp16 / h100::fp16_n_odd, h100::fp16 / h100::fp16_k_odd, h100::fp16 / h100::fp16_m_odd),
         above(7.9, gain, {"speed-up", "x", 1, 2}));
 }
@@ -273,9 +262,9 @@ void claim_bits(const RunContext& context, const std::vector<MatrixUnit>& units,
         for (Index i = 0; i < sum.size(); ++i) sum.data()[i] += second.data()[i];
         result.measured(
             "cell_bits_" + id, advice,
-            fmt::format("{}: input and state side by side, so that k doubles: the sum is rounded elsewhere, "
-                        "and bits change.",
-                        unit.name),
+            fmt::format(
+                "{}: input and state side by side, so that k doubles: the sum is rounded elsewhere, and bits change.",
+                unit.name),
             above(0, static_cast<double>(elements_that_differ(times(both, stacked), sum)),
                   {"", "of 6400 elements differ", 1, 0}));
     }
@@ -321,22 +310,20 @@ void claim_dispatch(Result& result) {
             lines += fmt::format("{}{} ({} x {} x {})", lines.empty() ? ": " : ", ", layers[i], log[i].m, log[i].n,
                                  log[i].k);
         }
-        result.arithmetic(
-            fmt::format("dispatch_{}", width), cite(sources::amp_slides, "N, M, K should be multiples of 8"),
-            fmt::format(
-                "A hidden width of {} gives {} of the {} products of a training step a side that is not a multiple "
-                "of 8{}.",
-                width, refused, log.size(), lines),
-            equal(expected, refused, "products"));
+        result.arithmetic(fmt::format("dispatch_{}", width),
+                          cite(sources::amp_slides, "N, M, K should be multiples of 8"),
+                          fmt::format("A hidden width of {} gives {} of the {} products of a training step a side that "
+                                      "is not a multiple of 8{}.",
+                                      width, refused, log.size(), lines),
+                          equal(expected, refused, "products"));
     }
 }
 
 void figure_padding(const Gpu& gpu, Result& result) {
-    Figure figure{
-        "padding", "A width that is not a multiple of 8 costs more than the padding",
-        "Least time of a 512 x n x 1024 product on a V100, relative to n = 1024 on Tensor Cores: n as it is, and "
-        "n padded to the next multiple of 8.",
-        "", ""};
+    Figure figure{"padding", "A width that is not a multiple of 8 costs more than the padding",
+                  "Least time of a 512 x n x 1024 product on a V100, relative to n = 1024 on Tensor Cores: n as it is, "
+                  "and n padded to the next multiple of 8.",
+                  "", ""};
     const double unit = gpu.tensor_core_seconds({512, 1024, 1024});
     const Series plain = curve("as it is", 1000, 1048, [&](int n) {
         const GemmShape shape{512, n, 1024};
@@ -391,13 +378,12 @@ Experiment experiment() {
                              "integers multiplies small whole numbers",
                              {"padded_with_ones", "other_unit", "integers"})},
             run,
-            {{{},
-              {"tensor_core_factor=1"},
-              {"peak", "factor", "amdahl_ResNet-50", "amdahl_DS2", "memory_limited_too", "amortised_write",
-               "vocabulary_gain", "concatenation"}},
-             {{}, {"control=padded_with_ones"}, {"padding_bits_v100", "padding_bits_a100", "padding_bits_h100"}},
-             {{}, {"control=other_unit"}, {"gates_bits_v100", "gates_bits_a100", "gates_bits_h100"}},
-             {{}, {"control=integers"}, {"cell_bits_v100", "cell_bits_a100", "cell_bits_h100"}}}};
+            {Control("tensor_core_factor=1",
+                     "peak factor amdahl_ResNet-50 amdahl_DS2 memory_limited_too amortised_write vocabulary_gain "
+                     "concatenation"),
+             Control("control=padded_with_ones", "padding_bits_v100 padding_bits_a100 padding_bits_h100"),
+             Control("control=other_unit", "gates_bits_v100 gates_bits_a100 gates_bits_h100"),
+             Control("control=integers", "cell_bits_v100 cell_bits_a100 cell_bits_h100")}};
 }
 
 }  // namespace ulp::roofline_experiment

@@ -2,23 +2,16 @@
 // hindsight; and the traces by which the dialects are told apart.
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <cmath>
 #include <limits>
-#include <span>
 
 #include "engine/recipes/loss_scale.hpp"
 #include "engine/tensor/random.hpp"
-#include "experiments/framework/sources.hpp"
-#include "experiments/framework/values.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/tasks.hpp"
 #include "softfloat/round.hpp"
 
 namespace ulp::scaler_arena_experiment {
 namespace {
-
-using sources::cite;
 
 /// Whether a gradient of this size, times the scale, is infinite in fp16.
 bool overflows(double largest, double scale) {
@@ -284,8 +277,8 @@ void claim_arena(const Recorded& recorded, const std::vector<Replay>& replays, R
     const Quantity words{"words right", "%", 100, 1};
     result.measured(
         "random_skips", cite(sources::volta_talk, "randomly skipping 0.1% of updates didn't affect result"),
-        "Skipping 1% of the updates at random, ten times as many as the slide, does not harm a net that "
-        "reverses sequences.",
+        "Skipping 1% of the updates at random, ten times as many as the slide, does not harm a net that reverses "
+        "sequences.",
         as_good(recorded.runs.scores(1), recorded.runs.scores(0), margin, words) &&
             between(0.005, 0.02, recorded.skipped_share, {"skipped", "%", 100, 2}).at("of the updates skipped"));
 }
@@ -326,8 +319,7 @@ void figure_score(const Recorded& recorded, const std::vector<Replay>& replays, 
                   "Across: share of the steps skipped. Up: powers of two that the scale lies below the largest that "
                   "fits, mean over the other steps.",
                   "Down and left is better; how many skipped steps a power of two is worth depends on how many "
-                  "gradients it saves. "
-                  "Skipped, and unused:",
+                  "gradients it saves. Skipped, and unused:",
                   ""};
     for (const Replay& r : replays) {
         const Point point{r.skipped_share(), unused_binades(r, recorded.largest)};
@@ -355,25 +347,23 @@ void run(const RunContext& context, Result& result) {
 }  // namespace
 
 Experiment experiment() {
-    return {"scaler_arena",
-            "Seven published loss scalers on one gradient trace",
-            "How do the published loss scalers differ on the same gradients?",
-            {Chapter::remedies, 6},
-            {integer_setting("steps", "training steps that are recorded", 600, 6000, 4, 1000000).smoke(150),
-             integer_setting("seeds", "runs with weights and sequences of their own", 3, 5, 1, 100).smoke(2),
-             integer_setting("window_divisor", "the dialects' windows are divided by this", 100, 10, 1, 1000),
-             control_setting("constant keeps every scale as it began", {"constant"})},
-            run,
-            {{{},
-              {"control=constant"},
-              {"growth_pytorch", "growth_apex", "growth_fairseq", "growth_deepspeed", "growth_hysteresis",
-               "forced_pytorch", "forced_apex", "forced_fairseq", "forced_megatron", "forced_deepspeed",
-               "forced_tolerant", "skips_2000", "endless_apex", "endless_pytorch", "endless_megatron",
-               "endless_fairseq", "all_settle", "moving_is_closer", "random_skips"}},
-             {{}, {"window_divisor=1000"}, {"all_settle"}},
-             {{}, {"window_divisor=1"}, {"moving_is_closer"}}},
-            {},
-            fp32_alone};
+    return {
+        "scaler_arena",
+        "Seven published loss scalers on one gradient trace",
+        "How do the published loss scalers differ on the same gradients?",
+        {Chapter::remedies, 6},
+        {integer_setting("steps", "training steps that are recorded", 600, 6000, 4, 1000000).smoke(150),
+         integer_setting("seeds", "runs with weights and sequences of their own", 3, 5, 1, 100).smoke(2),
+         integer_setting("window_divisor", "the dialects' windows are divided by this", 100, 10, 1, 1000),
+         control_setting("constant keeps every scale as it began", {"constant"})},
+        run,
+        {Control("control=constant",
+                 "growth_pytorch growth_apex growth_fairseq growth_deepspeed growth_hysteresis forced_pytorch "
+                 "forced_apex forced_fairseq forced_megatron forced_deepspeed forced_tolerant skips_2000 endless_apex "
+                 "endless_pytorch endless_megatron endless_fairseq all_settle moving_is_closer random_skips"),
+         Control("window_divisor=1000", "all_settle"), Control("window_divisor=1", "moving_is_closer")},
+        {},
+        fp32_alone};
 }
 
 }  // namespace ulp::scaler_arena_experiment

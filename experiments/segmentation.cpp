@@ -1,22 +1,12 @@
 // A U-Net says of each pixel whether it belongs to a shape: does it train equally well in mixed precision?
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
-#include <cmath>
-
-#include "engine/data/shapes.hpp"
-#include "engine/nets/average_precision.hpp"
+#include "engine/data/generated.hpp"
 #include "engine/nets/blocks.hpp"
-#include "experiments/framework/sources.hpp"
-#include "experiments/shared/colour_sheet.hpp"
+#include "engine/nets/shape_detector.hpp"
 #include "experiments/training/figures.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp::segmentation_experiment {
 namespace {
-
-using sources::cite;
 
 constexpr Index classes = 2;  // the ground and the shape
 constexpr std::size_t overlap = 0;
@@ -176,8 +166,8 @@ void run(const RunContext& context, Result& result) {
     const double learned = comparison.mean(0, overlap);
     result.measured(
         "learns", place,
-        "The U-Net learns in fp32 to tell the pixels of a shape from those of the ground, nineteen of "
-        "twenty and more than the best threshold of their lightness does.",
+        "The U-Net learns in fp32 to tell the pixels of a shape from those of the ground, nineteen of twenty and more "
+        "than the best threshold of their lightness does.",
         at_least(0.95, learned, overlap_text) && above(overlap_of_threshold(data.test, truth), learned, overlap_text));
     const Margin margin{0.02, "about five of a scene's 256 pixels", Margin::Side::not_below};
     claim_parity(result, comparison, overlap, overlap_text, margin, "parity", place,
@@ -217,8 +207,8 @@ Experiment experiment() {
              integer_setting("scale_window", "clean steps until the loss scale grows", 30, 100, 1, 1000000),
              real_setting("learning_rate", "of Adam, falling linearly to 0", 1e-2, 1e-2, 0, 10), mixed_control()},
             run,
-            {{{}, {"control=scale_2^-12"}, {"parity", "pixels"}, RunSize::quick},
-             {{}, {"learning_rate=0"}, {"learns"}, RunSize::quick}}};
+            {Control("control=scale_2^-12", "parity pixels", RunSize::quick),
+             Control("learning_rate=0", "learns", RunSize::quick)}};
 }
 
 }  // namespace ulp::segmentation_experiment

@@ -1,21 +1,11 @@
 // BERT that tells the sentiment of short messages, in fp32, in bf16 and in fp16 with a dynamic loss scale.
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
-#include <map>
-#include <string>
-
 #include "engine/files/sha256.hpp"
 #include "engine/nets/blocks.hpp"
 #include "engine/tensor/random.hpp"
-#include "experiments/framework/sources.hpp"
 #include "experiments/training/figures.hpp"
 
 namespace ulp::sentiment_experiment {
 namespace {
-
-using sources::cite;
 
 // ---- Messages ----
 
@@ -215,9 +205,9 @@ Experiment experiment() {
              integer_setting("scale_window", "clean steps until the loss scale grows", 50, 200, 1, 1000000),
              real_setting("learning_rate", "of Adam, falling linearly to 0", 5e-3, 3e-3, 0, 10), mixed_control()},
             run,
-            {{{}, {"control=pure_fp16"}, {"parity_1", "parity_2"}, RunSize::quick},
-             {{}, {"control=coarse"}, {"parity_1", "parity_2"}, RunSize::quick},
-             {{}, {"learning_rate=0"}, {"learns"}, RunSize::quick}}};
+            {Control("control=pure_fp16", "parity_1 parity_2", RunSize::quick),
+             Control("control=coarse", "parity_1 parity_2", RunSize::quick),
+             Control("learning_rate=0", "learns", RunSize::quick)}};
 }
 
 }  // namespace ulp::sentiment_experiment

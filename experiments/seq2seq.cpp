@@ -1,18 +1,10 @@
 // Translation by three nets, an LSTM with attention, a Transformer and convolutions, and the loss scale on its way.
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-
 #include "engine/data/dataset.hpp"
 #include "engine/nets/translators.hpp"
-#include "experiments/framework/sources.hpp"
 #include "experiments/training/figures.hpp"
 
 namespace ulp::seq2seq_experiment {
 namespace {
-
-using sources::cite;
 
 /// The scores at some places: rows of a matrix, picked as an embedding picks them.
 Var loss_of(const Translator& net, Tape& tape, const SentenceBatch& batch) {
@@ -101,14 +93,12 @@ void claim_sawtooth(const RunContext& context, const Comparison& comparison, con
     int skips = 0;
     for (auto at = rise; at != run.scales.end() && at + 1 != run.scales.end(); ++at) skips += at[1] < at[0] ? 1 : 0;
     const auto steps = static_cast<double>(run.scales.end() - rise);
-    result.measured(
-        fmt::format("skips_{}", net.name), cite(sources::volta_talk, "Automatic loss scaling parameters"),
-        fmt::format(
-            "In the steady state at most one step in N + 1 is skipped, and one of a period that is not over (N = {}; "
-            "{}).",
-            window, net.text),
-        at_most(steps / static_cast<double>(window + 1) + 1, skips, {"skips", "", 1, 1})
-            .at(fmt::format("in {:.0f} steps", steps)));
+    result.measured(fmt::format("skips_{}", net.name), cite(sources::volta_talk, "Automatic loss scaling parameters"),
+                    fmt::format("In the steady state at most one step in N + 1 is skipped, and one of a period that is "
+                                "not over (N = {}; {}).",
+                                window, net.text),
+                    at_most(steps / static_cast<double>(window + 1) + 1, skips, {"skips", "", 1, 1})
+                        .at(fmt::format("in {:.0f} steps", steps)));
 }
 
 void run(const RunContext& context, Result& result) {
@@ -182,19 +172,13 @@ Experiment experiment() {
          text_setting("task", "what to translate", "grammar", translation_task_names()),
          mixed_control("half_window lets the scale grow after half as many steps", {"half_window"})},
         run,
-        {{{"seeds=2", "hidden=16", "sentences=500", "test_sentences=50", "learning_rate=0.02"},
-          {"control=scale_2^-16"},
-          {"lstm_1", "sawtooth_lstm", "transformer_1", "sawtooth_transformer", "convolutional_1",
-           "sawtooth_convolutional"},
-          RunSize::quick},
-         {{"seeds=2", "hidden=16", "sentences=500", "test_sentences=50", "learning_rate=0.02"},
-          {"control=half_window"},
-          {"skips_lstm", "skips_transformer", "skips_convolutional"},
-          RunSize::quick},
-         {{"seeds=2", "hidden=16", "sentences=500", "test_sentences=50", "learning_rate=0.02"},
-          {"learning_rate=0"},
-          {"lstm_learns", "transformer_learns", "convolutional_learns"},
-          RunSize::quick}}};
+        {Control("control=scale_2^-16",
+                 "lstm_1 sawtooth_lstm transformer_1 sawtooth_transformer convolutional_1 sawtooth_convolutional",
+                 RunSize::quick, "seeds=2 hidden=16 sentences=500 test_sentences=50 learning_rate=0.02"),
+         Control("control=half_window", "skips_lstm skips_transformer skips_convolutional", RunSize::quick,
+                 "seeds=2 hidden=16 sentences=500 test_sentences=50 learning_rate=0.02"),
+         Control("learning_rate=0", "lstm_learns transformer_learns convolutional_learns", RunSize::quick,
+                 "seeds=2 hidden=16 sentences=500 test_sentences=50 learning_rate=0.02")}};
 }
 
 }  // namespace ulp::seq2seq_experiment

@@ -1,22 +1,13 @@
 // Speech recognition: a small Deep Speech 2 reads phonemes off spectra, in fp32, in mixed precision, and with weights
 // of 10 and fewer fraction bits that have no fp32 masters.
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-
-#include "engine/data/sounds.hpp"
+#include "engine/data/generated.hpp"
 #include "engine/layers/decoding.hpp"
 #include "engine/layers/recurrent.hpp"
 #include "engine/training/images.hpp"
-#include "experiments/framework/sources.hpp"
 #include "experiments/training/figures.hpp"
-#include "experiments/training/parity.hpp"
 
 namespace ulp::speech_experiment {
 namespace {
-
-using sources::cite;
 
 /// Utterances as one batch, with silence behind the shorter ones.
 struct SpokenBatch {
@@ -166,10 +157,10 @@ void claim_recognition(const Comparison& runs, Result& result) {
 void claim_masters(const Comparison& runs, Result& result) {
     const std::string talk =
         cite(sources::volta_talk, "FP16 mantissa is sufficient for some networks, some require FP32");
-    claim_parity(result, runs, errors, error_rates, margin, "ten_bits_suffice", talk,
-                 "A training of so few steps takes steps so large that fp16's ten fraction bits are enough without "
-                 "masters.",
-                 bare);
+    claim_parity(
+        result, runs, errors, error_rates, margin, "ten_bits_suffice", talk,
+        "A training of so few steps takes steps so large that fp16's ten fraction bits are enough without masters.",
+        bare);
     // Accuracy is 1 less the errors.
     std::vector<double> bare_accuracy;
     std::vector<double> half_of_fp32;
@@ -182,12 +173,11 @@ void claim_masters(const Comparison& runs, Result& result) {
         "Where the weights' spacing is {0} times as wide ({1} fraction bits instead of 10), as it would be beside "
         "updates {0} times as small",
         1 << (10 - fewest), fewest);
-    result.measured("collapse",
-                    cite(sources::paper, "3.1: updating fp16 weights results in 80% relative accuracy loss"),
-                    narrow +
-                        ", training without masters fails: the speech net there lost 80 % of its accuracy, this one "
-                        "at least half.",
-                    falls_short(bare_accuracy, half_of_fp32, none, {"accuracy", "%", 100, 1}));
+    result.measured(
+        "collapse", cite(sources::paper, "3.1: updating fp16 weights results in 80% relative accuracy loss"),
+        narrow +
+            ", training without masters fails: the speech net there lost 80 % of its accuracy, this one at least half.",
+        falls_short(bare_accuracy, half_of_fp32, none, {"accuracy", "%", 100, 1}));
     claim_parity(result, runs, errors, error_rates, margin, "masters_mend",
                  cite(sources::volta_talk, "FP32 Master weights and update"),
                  narrow + ", fp32 masters give fp32's error rate back.", masters_fewest);
@@ -298,14 +288,11 @@ Experiment experiment() {
          real_setting("learning_rate", "of Adam", 4e-3, 2e-3, 0, 10),
          mixed_control("masters gives masters to all", {"masters"})},
         run,
-        {{{}, {"control=masters"}, {"updates_lost"}},
-         {{"seeds=2"}, {"control=masters"}, {"collapse", "updates_lost"}, RunSize::quick},
-         {{"seeds=2"}, {"control=no_masters"}, {"masters_mend", "updates_lost"}, RunSize::quick},
-         {{"seeds=2"},
-          {"control=scale_2^-16"},
-          {"parity", "ten_bits_suffice", "masters_mend", "updates_lost"},
-          RunSize::quick},
-         {{"seeds=2"}, {"learning_rate=0"}, {"learns", "collapse", "masters_mend", "updates_lost"}, RunSize::quick}},
+        {Control("control=masters", "updates_lost"),
+         Control("control=masters", "collapse updates_lost", RunSize::quick, "seeds=2"),
+         Control("control=no_masters", "masters_mend updates_lost", RunSize::quick, "seeds=2"),
+         Control("control=scale_2^-16", "parity ten_bits_suffice masters_mend updates_lost", RunSize::quick, "seeds=2"),
+         Control("learning_rate=0", "learns collapse masters_mend updates_lost", RunSize::quick, "seeds=2")},
         Effect{"collapse",
                "weights of 3 fraction bits instead of 10",
                {"fine_tuned_digits", "fine_tuned_text", "decayed_rate"}}};

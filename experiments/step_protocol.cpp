@@ -1,20 +1,13 @@
 // What surrounds the mixed-precision step: where clipping belongs, what may be fused, what counts as an iteration, and
 // what must be saved.
-#include <fmt/format.h>
-
-#include <cmath>
-
-#include "engine/data/digits.hpp"
+#include "engine/data/generated.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/training/schedule.hpp"
-#include "experiments/framework/sources.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/tasks.hpp"
 
 namespace ulp::step_protocol_experiment {
 namespace {
-
-using sources::cite;
 
 constexpr double scale = 0x1p8;
 
@@ -77,11 +70,10 @@ void claim_clipping(const RunContext& context, const DataSplit& digits, Result& 
     const Steps before = clipped(used, limit / used);
     const Steps after = has_control(context, "clip_scaled") ? before : clipped(used, limit);
     const std::string place = cite(sources::volta_talk, "Apply gradient clipping on gradients after 1/s scaling");
-    result.measured(
-        "clip_after", place,
-        "Clipped after unscaling, gradients need no other limit: ten clipped steps in bf16 with a loss scale "
-        "of 2^8 leave the weights of ten steps without one, bit for bit.",
-        equal(0, differing(after.last, plain.last), "weights differ"));
+    result.measured("clip_after", place,
+                    "Clipped after unscaling, gradients need no other limit: ten clipped steps in bf16 with a loss "
+                    "scale of 2^8 leave the weights of ten steps without one, bit for bit.",
+                    equal(0, differing(after.last, plain.last), "weights differ"));
     result.measured("clip_before", place,
                     "Clipped before unscaling at the same limit, the first update is 2^8 times too small.",
                     near(scale, 0.01 * scale, distance(plain.first, plain.start) / distance(before.first, before.start),
@@ -110,8 +102,7 @@ void claim_fusion(const RunContext& context, Result& result) {
     const std::string place = cite(sources::volta_talk, "For maximum performance: fuse unscaling and update");
     result.arithmetic(
         "fused_power_of_two", place,
-        "Unscaling may be fused into the update: with a scale of 2^10 each of 4096 new weights has the same "
-        "bits.",
+        "Unscaling may be fused into the update: with a scale of 2^10 each of 4096 new weights has the same bits.",
         equal(0, differ(1024), "weights differ"));
     result.arithmetic("fused_1000", place, "With a scale of 1000, which is not a power of two, some have others.",
                       at_least(1, static_cast<double>(differ(1000)), {"", "weights differ", 1, 0}));
@@ -134,13 +125,12 @@ void claim_counting(const RunContext& context, const DataSplit& digits, Result& 
     const Comparison runs = compare(context, result, std::vector<Arithmetic>(2, training.arithmetic), train_once,
                                     context.settings.integer("seeds"));
     for (const Learned& run : runs.runs[1]) skips += static_cast<double>(run.skips());
-    result.measured(
-        "counted_or_not", cite(sources::volta_talk, "Iteration count: no accuracy difference on skips"),
-        "Whether a skipped step counts as an iteration of the learning rate's schedule makes no difference, "
-        "with one step of about six skipped.",
-        as_good(runs.scores(1, test_accuracy), runs.scores(0, test_accuracy), {0.02, "two test images in a hundred"},
-                accuracy_text) &&
-            at_least(1, skips, {"", "skipped steps", 1, 0}));
+    result.measured("counted_or_not", cite(sources::volta_talk, "Iteration count: no accuracy difference on skips"),
+                    "Whether a skipped step counts as an iteration of the learning rate's schedule makes no "
+                    "difference, with one step of about six skipped.",
+                    as_good(runs.scores(1, test_accuracy), runs.scores(0, test_accuracy),
+                            {0.02, "two test images in a hundred"}, accuracy_text) &&
+                        at_least(1, skips, {"", "skipped steps", 1, 0}));
 }
 
 /// A training run resumes from what was saved in its middle.
@@ -195,26 +185,23 @@ void run(const RunContext& context, Result& result) {
 }  // namespace
 
 Experiment experiment() {
-    return {
-        "step_protocol",
-        "Around the mixed-precision step: clipping, skips, saving",
-        "Where does clipping belong, what counts as an iteration, and what must a checkpoint hold?",
-        {Chapter::remedies, 9},
-        {integer_setting("steps", "training steps", 150, 600, 4, 1000000).smoke(24),
-         integer_setting("batch", "images per step", 32, 64, 1, 4096),
-         integer_setting("train_images", "generated digits to train on", 2000, 10000, 1, 1000000).smoke(200),
-         integer_setting("test_images", "generated digits to test on", 500, 2000, 1, 1000000).smoke(50),
-         integer_setting("seeds", "runs of each kind", 5, 10, 1, 1000).smoke(2),
-         real_setting("learning_rate", "of gradient descent with momentum 0.9", 0.05, 0.05, 0, 10),
-         control_setting("clip_scaled clips before unscaling; unscaled trains with a loss scale of 1; no_skips with "
-                         "a constant one; save_less leaves the masters out, save_all leaves nothing out",
-                         {"clip_scaled", "unscaled", "no_skips", "save_less", "save_all"})},
-        run,
-        {{{}, {"control=clip_scaled"}, {"clip_after"}},
-         {{}, {"control=unscaled"}, {"clip_before"}},
-         {{}, {"control=no_skips"}, {"counted_or_not", "without_scale"}},
-         {{}, {"control=save_less"}, {"saved"}},
-         {{}, {"control=save_all"}, {"without_masters", "without_scale"}}}};
+    return {"step_protocol",
+            "Around the mixed-precision step: clipping, skips, saving",
+            "Where does clipping belong, what counts as an iteration, and what must a checkpoint hold?",
+            {Chapter::remedies, 9},
+            {integer_setting("steps", "training steps", 150, 600, 4, 1000000).smoke(24),
+             integer_setting("batch", "images per step", 32, 64, 1, 4096),
+             integer_setting("train_images", "generated digits to train on", 2000, 10000, 1, 1000000).smoke(200),
+             integer_setting("test_images", "generated digits to test on", 500, 2000, 1, 1000000).smoke(50),
+             integer_setting("seeds", "runs of each kind", 5, 10, 1, 1000).smoke(2),
+             real_setting("learning_rate", "of gradient descent with momentum 0.9", 0.05, 0.05, 0, 10),
+             control_setting("clip_scaled clips before unscaling; unscaled trains with a loss scale of 1; no_skips "
+                             "with a constant one; save_less leaves the masters out, save_all leaves nothing out",
+                             {"clip_scaled", "unscaled", "no_skips", "save_less", "save_all"})},
+            run,
+            {Control("control=clip_scaled", "clip_after"), Control("control=unscaled", "clip_before"),
+             Control("control=no_skips", "counted_or_not without_scale"), Control("control=save_less", "saved"),
+             Control("control=save_all", "without_masters without_scale")}};
 }
 
 }  // namespace ulp::step_protocol_experiment

@@ -1,19 +1,13 @@
 // What happens to a small number that is added to a large one, in each format and inside each matrix unit.
 #include <fmt/core.h>
 
-#include <cmath>
-
 #include "engine/tensor/random.hpp"
-#include "experiments/framework/control.hpp"
-#include "experiments/framework/sources.hpp"
 #include "experiments/shared/matrix_units.hpp"
 #include "softfloat/functions/cr.hpp"
 #include "softfloat/text.hpp"
 
 namespace ulp::swamping_experiment {
 namespace {
-
-using sources::cite;
 
 constexpr double tenth_of_thousandth = 1e-4;
 
@@ -83,11 +77,10 @@ void claim_rule(Result& result) {
     result.arithmetic("rule_safe", slide,
                       "The bound that holds for every normal fp16 parameter and both signs is 2^-12.",
                       equal(0, parameters_changed_within<Half>(0x1p-12), "parameters change"));
-    result.arithmetic("rule_counted", slide,
-                      "Counted over all 30720 normal fp16 parameters, some updates up to a ratio of 2^-11 do have an "
-                      "effect.",
-                      above(0, parameters_changed_within<Half>(0x1p-11), {"", "parameters change", 1, 0}),
-                      Verdict::refuted);
+    result.arithmetic(
+        "rule_counted", slide,
+        "Counted over all 30720 normal fp16 parameters, some updates up to a ratio of 2^-11 do have an effect.",
+        above(0, parameters_changed_within<Half>(0x1p-11), {"", "parameters change", 1, 0}), Verdict::refuted);
     result.arithmetic(
         "ratio_2^11", cite(sources::volta_talk, "Weight update"),
         "The sum of fp16 values whose ratio exceeds 2^11 is the larger value: 1 - 0.0003 (ratio 3333) is not.",
@@ -296,11 +289,10 @@ Experiment experiment() {
             {integer_setting("samples", "random additions for each ratio", 20000, 1000000, 100, 100000000).smoke(100),
              integer_setting("updates", "updates of 0.0001 in the figure", 10000, 10000, 100, 1000000), wide_control()},
             run,
-            {{{},
-              {"control=wide"},
-              {"one_plus_small_fp16", "one_plus_small_bf16", "one_plus_larger_fp16", "rule_1.9", "rule_minus",
-               "rule_plus", "rule_odd", "rule_safe", "ratio_2^11", "updates_onto_1_fp16", "updates_onto_1_bf16",
-               "updates_from_0_fp16", "updates_from_0_bf16", "ones_fp16", "ones_bf16"}}},
+            {Control("control=wide",
+                     "one_plus_small_fp16 one_plus_small_bf16 one_plus_larger_fp16 rule_1.9 rule_minus rule_plus "
+                     "rule_odd rule_safe ratio_2^11 updates_onto_1_fp16 updates_onto_1_bf16 updates_from_0_fp16 "
+                     "updates_from_0_bf16 ones_fp16 ones_bf16")},
             Effect{"updates_onto_1_fp16",
                    "numbers chosen so that what is added is half a unit in the last place or less",
                    {"batch_statistics", "weight_averages", "decayed_rate"}}};

@@ -1,20 +1,13 @@
 // Speech from phonemes: a toy Tacotron whose decoder attends to the phonemes while it makes spectra.
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
 #include <numeric>
 
-#include "engine/data/sounds.hpp"
+#include "engine/data/generated.hpp"
 #include "engine/nets/blocks.hpp"
 #include "engine/training/images.hpp"
-#include "experiments/framework/sources.hpp"
 #include "experiments/training/figures.hpp"
 
 namespace ulp::tacotron_experiment {
 namespace {
-
-using sources::cite;
 
 constexpr int phonemes = 8;
 constexpr Index spoken = 6;          // phonemes of an utterance
@@ -143,12 +136,11 @@ TaskBuilder speaking(const Settings& settings, const SpeechData& data, const Spe
 /// Of the first unseen utterance: x counts the steps' phonemes, step by step.
 Figure figure_of_attention(const SpeechBatch& unseen, const std::vector<std::pair<std::string, Attention>>& nets,
                            std::string evidence) {
-    Figure figure{
-        "attention", "What the decoder attends to while it speaks",
-        "The first unseen utterance, first seed. Each step of the decoder makes four frames.",
-        "Nobody tells the net which frames belong to which phoneme. Attention within one phoneme of the diagonal, over "
-        "all unseen utterances:",
-        std::move(evidence)};
+    Figure figure{"attention", "What the decoder attends to while it speaks",
+                  "The first unseen utterance, first seed. Each step of the decoder makes four frames.",
+                  "Nobody tells the net which frames belong to which phoneme. Attention within one phoneme of the "
+                  "diagonal, over all unseen utterances:",
+                  std::move(evidence)};
     for (const auto& [name, attention] : nets) {
         Series series{name};
         for (Index i = 0; i < unseen.lengths.front() * spoken; ++i) {
@@ -193,12 +185,11 @@ void run(const RunContext& context, Result& result) {
     const double even = on_diagonal(unseen, Attention(in_fp32.size(), 1.0 / spoken));
     const Quantity share{"attention on the diagonal", "%", 100, 1};
     for (std::size_t a = 0; a < 2; ++a) {
-        result.measured(
-            fmt::format("diagonal_{}", a == 0 ? "fp32" : "mixed"), place,
-            fmt::format("{}: the attention becomes diagonal, phoneme after phoneme: within one phoneme of the "
-                        "diagonal lies more than twice the share of even attention.",
-                        runs.arithmetics[a].name),
-            above(2 * even, runs.mean(a, diagonal), share));
+        result.measured(fmt::format("diagonal_{}", a == 0 ? "fp32" : "mixed"), place,
+                        fmt::format("{}: the attention becomes diagonal, phoneme after phoneme: within one phoneme of "
+                                    "the diagonal lies more than twice the share of even attention.",
+                                    runs.arithmetics[a].name),
+                        above(2 * even, runs.mean(a, diagonal), share));
     }
     claim_parity(result, runs, diagonal, share, {0.01, "a hundredth of the attention", Margin::Side::not_below},
                  "attention", place, "The attention is as diagonal in mixed precision.", 1);
@@ -226,10 +217,10 @@ Experiment experiment() {
              integer_setting("scale_window", "clean steps until the loss scale grows", 20, 200, 1, 1000000),
              real_setting("learning_rate", "of Adam", 1e-2, 3e-3, 0, 10), mixed_control()},
             run,
-            {{{}, {"control=pure_fp16"}, {"diagonal_mixed", "attention", "unseen"}},
-             {{}, {"learning_rate=0"}, {"diagonal_fp32", "diagonal_mixed"}},
-             {{"seeds=2"}, {"control=scale_2^-8"}, {"attention", "unseen"}, RunSize::quick},
-             {{"seeds=2"}, {"control=scale_2^-16"}, {"diagonal_mixed", "attention", "unseen"}, RunSize::quick}}};
+            {Control("control=pure_fp16", "diagonal_mixed attention unseen"),
+             Control("learning_rate=0", "diagonal_fp32 diagonal_mixed"),
+             Control("control=scale_2^-8", "attention unseen", RunSize::quick, "seeds=2"),
+             Control("control=scale_2^-16", "diagonal_mixed attention unseen", RunSize::quick, "seeds=2")}};
 }
 
 }  // namespace ulp::tacotron_experiment

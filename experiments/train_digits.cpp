@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <exception>
 
-#include "engine/data/digits.hpp"
+#include "engine/data/generated.hpp"
 #include "engine/training/images.hpp"
 #include "engine/training/schedule.hpp"
 #include "engine/training/trainer.hpp"

@@ -1,15 +1,11 @@
 // The eleven steps of a mixed-precision training step, one after the other, in both published variants; the formats on
 // the way; and the mistakes that the sources themselves make in it.
-#include <fmt/format.h>
-
-#include <cmath>
 #include <stdexcept>
 
 #include "engine/recipes/levels.hpp"
 #include "engine/tape/operation.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/training/images.hpp"
-#include "experiments/framework/sources.hpp"
 #include "experiments/shared/chain_rule.hpp"
 #include "experiments/shared/matrix_units.hpp"
 #include "experiments/training/figures.hpp"
@@ -18,8 +14,6 @@
 
 namespace ulp::training_step_experiment {
 namespace {
-
-using sources::cite;
 
 /// The slides' scale; under the control "unscaled" none.
 double scale_of(const RunContext& context) { return has_control(context, "unscaled") ? 1 : 128; }
@@ -195,17 +189,15 @@ void show_scale_squared(const RunContext& context, Result& result) {
                        fmt::format("as printed not below {}", loss.text(printed.front())), loss.text(printed.back())) &&
                         below(corrected.front(), corrected.back(), loss).at("corrected"),
                     Verdict::refuted);
-    Figure figure{
-        "scale_squared", "A published training loop, as printed and corrected",
-        fmt::format(
-            "The notebook's loop multiplies the gradients by the loss scale ({:g}) where it must divide. Loss over "
-            "steps of {:g}.",
-            scale, rate),
-        fmt::format("A factor of the scale's square, {:g}, in every update. Losses of the first and the last step: as "
-                    "printed {} and {}, divided {} and {}.",
-                    scale * scale, loss.text(printed.front()), loss.text(printed.back()), loss.text(corrected.front()),
-                    loss.text(corrected.back())),
-        evidence_of_products(context, result)};
+    Figure figure{"scale_squared", "A published training loop, as printed and corrected",
+                  fmt::format("The notebook's loop multiplies the gradients by the loss scale ({:g}) where it must "
+                              "divide. Loss over steps of {:g}.",
+                              scale, rate),
+                  fmt::format("A factor of the scale's square, {:g}, in every update. Losses of the first and the last "
+                              "step: as printed {} and {}, divided {} and {}.",
+                              scale * scale, loss.text(printed.front()), loss.text(printed.back()),
+                              loss.text(corrected.front()), loss.text(corrected.back())),
+                  evidence_of_products(context, result)};
     const auto add = [&](const std::string& name, const std::vector<double>& losses) {
         figure.series.push_back({name, formats::fp32, points_of(losses)});
     };
@@ -243,19 +235,17 @@ void claim_autocast(const RunContext& context, Result& result) {
     };
     result.measured(
         "autocast", cell,
-        "Inside autocast products give fp16, of mixed inputs too; outside, fp32. Without autocast all three "
-        "are fp32.",
+        "Inside autocast products give fp16, of mixed inputs too; outside, fp32. Without autocast all three are fp32.",
         equal("fp16 fp16 fp32", sequence(Level("O1", {{"cast_list", "pytorch_cuda"}}).recipe())) &&
             equal("fp32 fp32 fp32", sequence(recipe_by_name("fp32"))).at("without"));
 }
 
 void claim_chain_rule(const RunContext& context, Result& result) {
     const double worst = chain_rule_error(context.seed, !has_control(context, "no_tanh"));
-    result.measured("chain_rule",
-                    cite(sources::notebook, "2-level NN: dL/dW2 = dL/da2 da2/dW2, dL/dW1 = dL/da1 da1/dW1"),
-                    "The two layers' chain rule multiplied out in fp64 gives the tape's gradients (orders of sums "
-                    "differ).",
-                    at_most(1e-15, worst, {"largest difference", "", 1, 15}));
+    result.measured(
+        "chain_rule", cite(sources::notebook, "2-level NN: dL/dW2 = dL/da2 da2/dW2, dL/dW1 = dL/da1 da1/dW1"),
+        "The two layers' chain rule multiplied out in fp64 gives the tape's gradients (orders of sums differ).",
+        at_most(1e-15, worst, {"largest difference", "", 1, 15}));
 }
 
 /// The slide's pseudo-code casts with .half() for both lists.
@@ -309,13 +299,11 @@ void claim_ids(Result& result) {
 
 /// Where in fp32 and fp16 the numbers of one step lie, step by step: for the figure.
 void figure_steps(const RunContext& context, Result& result) {
-    Figure figure{
-        "steps", "One training step: the same gradients on their way",
-        fmt::format(
-            "Largest and smallest magnitude that is not zero, of all weight gradients, after the steps 5 to 9 of "
-            "eleven (scale {:g}, variant B).",
-            scale_of(context)),
-        "", evidence_of_products(context, result)};
+    Figure figure{"steps", "One training step: the same gradients on their way",
+                  fmt::format("Largest and smallest magnitude that is not zero, of all weight gradients, after the "
+                              "steps 5 to 9 of eleven (scale {:g}, variant B).",
+                              scale_of(context)),
+                  "", evidence_of_products(context, result)};
     const double scale = scale_of(context);
     double largest = 0;
     double least = 1e30;
@@ -370,21 +358,19 @@ void run(const RunContext& context, Result& result) {
 }  // namespace
 
 Experiment experiment() {
-    return {
-        "training_step",
-        "The training step: eleven steps, two variants, three misprints",
-        "What happens to the numbers in one mixed-precision step, and where do the sources get it wrong?",
-        {Chapter::remedies, 8},
-        {control_setting("wide uses fp32 instead of the 16-bit formats, unscaled leaves the loss scale out, "
-                         "fp16_masters rounds the masters of the steps written out, fp16_loss_steps computes every "
-                         "step of the loss in fp16, no_tanh leaves the activation out of the chain rule",
-                         {"wide", "unscaled", "fp16_masters", "fp16_loss_steps", "no_tanh"})},
-        run,
-        {{{}, {"control=wide"}, {"formats_a", "formats_b", "loss_a", "autocast", "cast_list_printed", "integer_ids"}},
-         {{}, {"control=unscaled"}, {"scale_squared_training"}},
-         {{}, {"control=fp16_masters"}, {"formats_a", "formats_b", "bits_a", "bits_b"}},
-         {{}, {"control=fp16_loss_steps"}, {"variants_masters"}},
-         {{}, {"control=no_tanh"}, {"chain_rule"}}}};
+    return {"training_step",
+            "The training step: eleven steps, two variants, three misprints",
+            "What happens to the numbers in one mixed-precision step, and where do the sources get it wrong?",
+            {Chapter::remedies, 8},
+            {control_setting("wide uses fp32 instead of the 16-bit formats, unscaled leaves the loss scale out, "
+                             "fp16_masters rounds the masters of the steps written out, fp16_loss_steps computes every "
+                             "step of the loss in fp16, no_tanh leaves the activation out of the chain rule",
+                             {"wide", "unscaled", "fp16_masters", "fp16_loss_steps", "no_tanh"})},
+            run,
+            {Control("control=wide", "formats_a formats_b loss_a autocast cast_list_printed integer_ids"),
+             Control("control=unscaled", "scale_squared_training"),
+             Control("control=fp16_masters", "formats_a formats_b bits_a bits_b"),
+             Control("control=fp16_loss_steps", "variants_masters"), Control("control=no_tanh", "chain_rule")}};
 }
 
 }  // namespace ulp::training_step_experiment

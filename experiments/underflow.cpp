@@ -1,20 +1,13 @@
 // Which small gradients survive in each format, where the threshold lies, and what a loss scale recovers.
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <cmath>
-#include <vector>
-
 #include "engine/tensor/random.hpp"
-#include "experiments/framework/control.hpp"
-#include "experiments/framework/sources.hpp"
+#include "experiments/framework/experiment.hpp"
 #include "softfloat/functions/cr.hpp"
 #include "softfloat/names.hpp"
 
 namespace ulp::underflow_experiment {
 namespace {
-
-using sources::cite;
 
 /// How gradients are stored: a format, and whether subnormal results become zero.
 struct Storage {
@@ -260,11 +253,10 @@ Experiment experiment() {
              control_setting("wide uses fp32 instead of fp16; bf16_as_fp16 takes fp16 for what is called BFP16",
                              {"wide", "bf16_as_fp16"})},
             run,
-            {{{"samples=2000"},
-              {"control=wide"},
-              {"tie", "above_tie", "below_2^-24", "threshold", "threshold_flushed", "scale_2^20", "threshold_moves",
-               "scale_1024"}},
-             {{"samples=2000"}, {"control=bf16_as_fp16"}, {"bf16"}}},
+            {Control("control=wide",
+                     "tie above_tie below_2^-24 threshold threshold_flushed scale_2^20 threshold_moves scale_1024",
+                     RunSize::smoke, "samples=2000"),
+             Control("control=bf16_as_fp16", "bf16", RunSize::smoke, "samples=2000")},
             Effect{"scale_1024",
                    "gradients whose exponents are drawn at random around 2^-20",
                    {"coordinate_net", "big_lstm", "wide_softmax"}},

@@ -1,18 +1,11 @@
 // wav2letter: speech recognition by convolutions over time alone, in fp32 and in mixed precision.
-#include <fmt/format.h>
-
-#include <algorithm>
-
 #include "engine/data/dataset.hpp"
-#include "engine/data/sounds.hpp"
+#include "engine/data/generated.hpp"
 #include "engine/layers/decoding.hpp"
-#include "experiments/framework/sources.hpp"
 #include "experiments/training/figures.hpp"
 
 namespace ulp::wav2letter_experiment {
 namespace {
-
-using sources::cite;
 
 constexpr int phoneme_kinds = 12;
 
@@ -157,9 +150,9 @@ Experiment experiment() {
              integer_setting("scale_window", "clean steps until the loss scale grows", 50, 200, 1, 1000000),
              real_setting("learning_rate", "of Adam, falling linearly to 0", 4e-3, 2e-3, 0, 10), mixed_control()},
             run,
-            {{{}, {"control=pure_fp16"}, {"parity_1", "parity_2"}, RunSize::quick},
-             {{}, {"control=coarse"}, {"parity_1", "parity_2"}, RunSize::quick},
-             {{}, {"learning_rate=0"}, {"learns", "parity_2"}, RunSize::quick}}};
+            {Control("control=pure_fp16", "parity_1 parity_2", RunSize::quick),
+             Control("control=coarse", "parity_1 parity_2", RunSize::quick),
+             Control("learning_rate=0", "learns parity_2", RunSize::quick)}};
 }
 
 }  // namespace ulp::wav2letter_experiment

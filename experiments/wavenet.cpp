@@ -1,20 +1,13 @@
 // WaveNet on generated tones: do the loss curves of fp32 and of mixed precision overlap?
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "engine/data/dataset.hpp"
-#include "engine/data/sounds.hpp"
-#include "engine/tensor/step_functions.hpp"
-#include "experiments/framework/sources.hpp"
+#include "engine/data/generated.hpp"
+#include "engine/tensor/steps.hpp"
 #include "experiments/training/figures.hpp"
 
 namespace ulp::wavenet_experiment {
 namespace {
-
-using sources::cite;
 
 // The talk's net with an eighth of its channels.
 constexpr Index residual_channels = 64 / 8;
@@ -240,10 +233,9 @@ void run(const RunContext& context, Result& result) {
                     against_seeds(above, of_unscaled));
     const Margin margin{0.02, "the right code's probability falls by 2 %", Margin::Side::not_above};
     claim_parity(result, runs, unseen_loss, nats, margin, "unseen", place, "Unseen tones are continued as well.", 1);
-    result.figure(
-        figure_of_losses(runs, 5, "loss", "WaveNet: training loss", false,
-                         "The source's slide shows two curves that lie on each other. The third curve here tells "
-                         "what gradients that fp16 loses would do."));
+    result.figure(figure_of_losses(runs, 5, "loss", "WaveNet: training loss", false,
+                                   "The source's slide shows two curves that lie on each other. The third curve here "
+                                   "tells what gradients that fp16 loses would do."));
     result.figure(figure_of_distances({{"fp32 from other initial weights", of_seeds},
                                        {"mixed fp16", of_mixed},
                                        {runs.arithmetics[2].name, of_unscaled}},
@@ -269,10 +261,9 @@ Experiment experiment() {
          control_setting("unscaled takes the loss scale of mixed precision away, scaled gives one to the third run",
                          {"unscaled", "scaled"})},
         run,
-        {{{}, {"control=unscaled"}, {"curves_overlap"}},
-         {{}, {"control=scaled"}, {"unscaled_leaves"}},
-         {{"seeds=2"}, {"control=unscaled"}, {"curves_overlap", "unseen"}, RunSize::quick},
-         {{"seeds=2"}, {"learning_rate=0"}, {"learns", "unscaled_leaves"}, RunSize::quick}},
+        {Control("control=unscaled", "curves_overlap"), Control("control=scaled", "unscaled_leaves"),
+         Control("control=unscaled", "curves_overlap unseen", RunSize::quick, "seeds=2"),
+         Control("learning_rate=0", "learns unscaled_leaves", RunSize::quick, "seeds=2")},
         Effect{
             "unscaled_leaves",
             "a loss scale below 1 in the third run, which makes gradients as small as a mean over 131072 samples would",

@@ -3,9 +3,8 @@
 #include "gpu/devices/bulk.hpp"
 #include "gpu/devices/cuda_errors.hpp"
 #include "gpu/devices/executor.hpp"
-#include "gpu/untried/attention.hpp"
-#include "gpu/untried/fma_run.hpp"
 #include "gpu/untried/functions.hpp"
+#include "gpu/untried/transformer_pass.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {

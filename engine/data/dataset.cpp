@@ -64,8 +64,7 @@ class IdxFile {
         const std::uint32_t found = word();
         if (found == magic) return;
         throw DataError(
-            fmt::format("{}: magic number {:#010x} where an idx file of {} has {:#010x}; give the original "
-                        "MNIST files",
+            fmt::format("{}: magic number {:#010x} where an idx file of {} has {:#010x}; give the original MNIST files",
                         path_.string(), found, what, magic));
     }
     std::vector<std::uint8_t> bytes(std::size_t count) {
@@ -146,8 +145,7 @@ DataSplit read_mnist(const fs::path& folder) {
     const auto [train_images, train_labels] = pair("train");
     if (test_images.empty() || test_labels.empty()) {
         throw DataError(
-            fmt::format("{}: no t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte (or .gz); put the MNIST "
-                        "files there",
+            fmt::format("{}: no t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte (or .gz); put the MNIST files there",
                         folder.string()));
     }
     const Dataset test = read_idx(test_images, test_labels);

@@ -1,12 +1,11 @@
-#include "engine/data/digits.hpp"
-
 #include <algorithm>
 #include <array>
 #include <stdexcept>
 #include <string_view>
 
-#include "engine/tensor/memory.hpp"
+#include "engine/data/generated.hpp"
 #include "engine/tensor/random.hpp"
+#include "engine/tensor/storage.hpp"
 
 namespace ulp {
 namespace {

@@ -1,9 +1,8 @@
-#include "engine/data/faces.hpp"
-
 #include <stdexcept>
 #include <vector>
 
 #include "engine/data/fixed_point.hpp"
+#include "engine/data/generated.hpp"
 #include "engine/tensor/random.hpp"
 
 namespace ulp {

@@ -1,11 +1,9 @@
-#include "engine/data/sales.hpp"
-
 #include <algorithm>
 #include <array>
-#include <span>
 #include <stdexcept>
 
 #include "engine/data/fixed_point.hpp"
+#include "engine/data/generated.hpp"
 #include "engine/files/sha256.hpp"
 #include "engine/tensor/random.hpp"
 

@@ -1,5 +1,3 @@
-#include "engine/data/sounds.hpp"
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -7,6 +5,7 @@
 #include <stdexcept>
 
 #include "engine/data/fixed_point.hpp"
+#include "engine/data/generated.hpp"
 #include "engine/files/sha256.hpp"
 #include "engine/tensor/random.hpp"
 

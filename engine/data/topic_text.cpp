@@ -1,11 +1,9 @@
-#include "engine/data/topic_text.hpp"
-
 #include <algorithm>
-#include <array>
 #include <set>
 #include <sstream>
 #include <stdexcept>
 
+#include "engine/data/generated.hpp"
 #include "engine/tensor/random.hpp"
 
 namespace ulp {

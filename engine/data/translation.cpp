@@ -1,11 +1,10 @@
-#include "engine/data/translation.hpp"
-
 #include <algorithm>
 #include <array>
 #include <span>
 #include <sstream>
 #include <stdexcept>
 
+#include "engine/data/generated.hpp"
 #include "engine/files/sha256.hpp"
 #include "engine/tensor/random.hpp"
 

@@ -112,10 +112,10 @@ void require_bounded(const Archive& archive, const std::vector<Member>& members)
     std::uint64_t all = 0;
     for (const Member& member : members) all += std::min(member.size, std::uint64_t{1} << 50);
     if (all <= always_good || all / most_times <= archive.size()) return;
-    throw DataError(fmt::format(
-        "{}: its arrays are {} bytes, more than {} times the {} bytes of the file, which is the limit; save it "
-        "uncompressed, with numpy.savez",
-        archive.file().string(), all, most_times, archive.size()));
+    throw DataError(
+        fmt::format("{}: its arrays are {} bytes, more than {} times the {} bytes of the file, which is the limit; "
+                    "save it uncompressed, with numpy.savez",
+                    archive.file().string(), all, most_times, archive.size()));
 }
 
 /// The central directory's members, which must not overlap: else a small file could stand for a huge one.

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
@@ -41,8 +40,8 @@ std::vector<StoredBytes> stored_bytes(const fs::path& file) {
     constexpr std::array<std::string_view, 6> pickles = {".pt", ".pth", ".pkl", ".pickle", ".bin", ".ckpt"};
     if (std::ranges::find(pickles, file.extension().string()) != pickles.end()) {
         throw DataError(file.string() +
-                        ": pickles are not read, since they can run code; save it with "
-                        "safetensors.torch.save_file, numpy.save or numpy.savez");
+                        ": pickles are not read, since they can run code; save it with safetensors.torch.save_file, "
+                        "numpy.save or numpy.savez");
     }
     const std::string beginning(MappedFile(file).bytes().substr(0, 6));
     if (beginning == "\x93NUMPY") return npy_bytes(file);

@@ -1,4 +1,4 @@
-// The kernels of engine/watching/exponent_counts.hpp, one table for each set of vector instructions.
+// The kernels of engine/watching/histogram.hpp, one table for each set of vector instructions.
 #pragma once
 
 #include <cstddef>

@@ -11,8 +11,7 @@ namespace ulp {
 std::vector<int> best_path(const Tensor& scores, Index sequence, Index steps, int blank) {
     if (scores.rank() != 3 || sequence < 0 || sequence >= scores.dim(1) || steps < 0 || steps > scores.dim(0)) {
         throw std::invalid_argument(
-            fmt::format("best_path: scores {} (time, batch, classes) have no {} steps of "
-                        "sequence {}",
+            fmt::format("best_path: scores {} (time, batch, classes) have no {} steps of sequence {}",
                         text_of(scores.shape()), steps, sequence));
     }
     const Index classes = scores.dim(2);

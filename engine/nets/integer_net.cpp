@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-#include "engine/tensor/step_functions.hpp"
+#include "engine/tensor/steps.hpp"
 #include "softfloat/functions/quick_exp_log.hpp"
 
 namespace ulp::integers {

@@ -5,13 +5,12 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "engine/data/translation.hpp"
+#include "engine/data/generated.hpp"
 #include "engine/layers/attention.hpp"
 #include "engine/layers/recurrent.hpp"
 #include "engine/nets/blocks.hpp"
 
 namespace ulp {
-
 namespace {
 
 using Step = std::function<Var(Var, const Net::Memory*)>;

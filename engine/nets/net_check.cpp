@@ -7,11 +7,9 @@
 #include <stdexcept>
 
 #include "engine/nets/net.hpp"
-#include "engine/nets/net_json.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {
-
 namespace {
 
 [[noreturn]] void refuse(const std::string& place, const std::string& why) {

@@ -1,5 +1,3 @@
-#include "engine/nets/net_json.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "engine/files/checked_json.hpp"
+#include "engine/nets/net.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {

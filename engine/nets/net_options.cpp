@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "engine/files/whole_file.hpp"
-#include "engine/recipes/cast_lists.hpp"
 #include "engine/recipes/levels.hpp"
 #include "engine/recipes/product_rules.hpp"
+#include "engine/recipes/recipe.hpp"
 #include "engine/training/weights.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/names.hpp"

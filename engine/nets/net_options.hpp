@@ -1,7 +1,6 @@
 // Which net is trained, on which data, in which arithmetic: what a user says in options, and what it means.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>

@@ -7,9 +7,7 @@
 #include <memory>
 
 #include "engine/data/dataset.hpp"
-#include "engine/data/digits.hpp"
-#include "engine/data/topic_text.hpp"
-#include "engine/data/translation.hpp"
+#include "engine/data/generated.hpp"
 #include "engine/files/npy.hpp"
 #include "engine/files/sha256.hpp"
 #include "engine/files/whole_file.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "engine/nets/net_json.hpp"
+#include "engine/nets/nets.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/training/trainer.hpp"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/data/translation.hpp"
+#include "engine/data/generated.hpp"
 #include "engine/training/trainer.hpp"
 
 namespace ulp {

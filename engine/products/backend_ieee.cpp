@@ -75,7 +75,7 @@ class IeeeBackend final : public MatmulBackend {
         run_in_tiles({p.types, p.a, p.b, p.c, d});
         copy(d, p.d);
     }
-    void compute_each(std::span<const Product> products) const override { compute_at_once(products); }
+    [[nodiscard]] bool runs_at_once() const override { return true; }
 };
 
 }  // namespace

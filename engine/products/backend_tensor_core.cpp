@@ -50,118 +50,82 @@ bool computes(const UnitRow& row, const ProductTypes& types) {
            model->accumulator == types.accumulator;
 }
 
-void compute_by(const UnitRow& row, const Product& p) {
-    const GemmProblem problem{p.a, p.b, p.c.value_or(MatrixView()), p.d};
-    if (const auto* scaled = row.as<BlockScaledModel>()) return gemm(*scaled, {problem, p.a_scales, p.b_scales});
-    gemm(*row.as<TensorCoreModel>(), problem);
-}
-
-std::string path_of(const UnitRow& row, Index m, Index n, Index k) {
-    const Index step = unscaled(row)->instruction_k;
-    const GemmPath way = std::visit([&](const auto& model) { return choose_path(model, m, n, k); }, row.model);
-    return fmt::format("{}, {} chained instructions of k{}{}, kernel {}", row.key(), (k + step - 1) / step, step,
-                       k % step == 0 ? "" : ", the last filled up with zeros", name_of(way.kernel));
-}
-
-class TensorCoreBackend final : public MatmulBackend {
+/// One unit or several of one GPU: each product is computed by the first row that has its types.
+class UnitBackend final : public MatmulBackend {
   public:
-    explicit TensorCoreBackend(std::string_view argument)
-        : argument_(argument), unit_(unit_of(argument)), architecture_(architecture_of(unit_.gpu)) {
-        for (const UnitRow& row : unit_table()) {
-            if (is_of_unit(row)) rows_.push_back(&row);
-        }
-    }
+    /// `has`: the types of its products, for people.
+    UnitBackend(std::string name, std::string identity, std::vector<UnitRow> rows, std::string has)
+        : name_(std::move(name)), identity_(std::move(identity)), rows_(std::move(rows)), has_(std::move(has)) {}
 
-    [[nodiscard]] std::string name() const override { return "soft:" + argument_; }
-    [[nodiscard]] bool has_product(const ProductTypes& types) const override { return find(types) != nullptr; }
+    [[nodiscard]] std::string name() const override { return name_; }
+    [[nodiscard]] std::string identity() const override { return identity_; }
+    [[nodiscard]] bool has_product(const ProductTypes& types) const override { return find(types) != rows_.end(); }
     [[nodiscard]] std::string promised_model(const ProductTypes& types) const override {
-        const UnitRow* row = find(types);
-        return row == nullptr ? std::string() : row->key();
+        const auto row = find(types);
+        return row == rows_.end() ? std::string() : row->key();
     }
     [[nodiscard]] std::string path(const ProductTypes& types, Index m, Index n, Index k) const override {
-        return path_of(row_of(types), m, n, k);
-    }
-
-  private:
-    void compute(const Product& p) const override { compute_by(row_of(p.types), p); }
-    void compute_each(std::span<const Product> products) const override { compute_at_once(products); }
-
-    /// Kinds of an instruction count as it: "tcgen05.mxf8f6f4" as tcgen05.
-    [[nodiscard]] bool is_of_unit(const UnitRow& row) const {
-        const std::string& wanted = unit_.instruction;
-        return row.architecture == architecture_ &&
-               (wanted.empty() || row.instruction == wanted || row.instruction.starts_with(wanted + "."));
-    }
-    [[nodiscard]] const UnitRow* find(const ProductTypes& types) const {
-        const auto row = std::ranges::find_if(rows_, [&](const UnitRow* r) { return computes(*r, types); });
-        return row == rows_.end() ? nullptr : *row;
-    }
-    [[nodiscard]] const UnitRow& row_of(const ProductTypes& types) const {
-        if (const UnitRow* row = find(types)) return *row;
-        std::set<std::string> known;
-        for (const UnitRow& row : unit_table()) {
-            const bool plain = row.as<TensorCoreModel>() != nullptr;
-            if (row.architecture == architecture_ && plain) known.insert(row.input + "->" + row.output);
-        }
-        throw std::invalid_argument(fmt::format("{} has no {} product (it has {}); choose another recipe, or soft:ieee",
-                                                name(), name_of(types), fmt::join(known, ", ")));
-    }
-
-    std::string argument_;
-    Unit unit_;
-    std::string architecture_;
-    std::vector<const UnitRow*> rows_;  // of this unit: every product looks its own up
-};
-
-/// The one unit that a file describes.
-class UnitFileBackend final : public MatmulBackend {
-  public:
-    explicit UnitFileBackend(std::string_view file) : row_(read_unit_file(std::string(file))) {
-        const TensorCoreModel* model = unscaled(row_);
-        if (model == nullptr || model->accumulator == formats::fp64) {
-            throw std::invalid_argument(fmt::format(
-                "{} has {} operands; a backend's unit has floating-point formats that fit fp32", file, row_.input));
-        }
-    }
-
-    [[nodiscard]] std::string name() const override { return "soft:" + row_.file; }
-    [[nodiscard]] std::string identity() const override {
-        return fmt::format("{} of SHA-256 {}", name(), sha256_of(unit_json({.name = "unit", .model = row_.model})));
-    }
-    [[nodiscard]] bool has_product(const ProductTypes& types) const override { return computes(row_, types); }
-    [[nodiscard]] std::string promised_model(const ProductTypes& types) const override {
-        return has_product(types) ? row_.key() : std::string();
-    }
-    [[nodiscard]] std::string path(const ProductTypes& types, Index m, Index n, Index k) const override {
-        require(types);
-        return path_of(row_, m, n, k);
+        const UnitRow& row = row_of(types);
+        const Index step = unscaled(row)->instruction_k;
+        const GemmPath way = std::visit([&](const auto& model) { return choose_path(model, m, n, k); }, row.model);
+        return fmt::format("{}, {} chained instructions of k{}{}, kernel {}", row.key(), (k + step - 1) / step, step,
+                           k % step == 0 ? "" : ", the last filled up with zeros", name_of(way.kernel));
     }
 
   private:
     void compute(const Product& p) const override {
-        require(p.types);
-        compute_by(row_, p);
+        const UnitRow& row = row_of(p.types);
+        const GemmProblem problem{p.a, p.b, p.c.value_or(MatrixView()), p.d};
+        if (const auto* scaled = row.as<BlockScaledModel>()) return gemm(*scaled, {problem, p.a_scales, p.b_scales});
+        gemm(*row.as<TensorCoreModel>(), problem);
     }
-    void compute_each(std::span<const Product> products) const override { compute_at_once(products); }
-    void require(const ProductTypes& types) const {
-        if (has_product(types)) return;
-        throw std::invalid_argument(
-            fmt::format("{} has no {} product (it has {}->{}); choose another recipe, or "
-                        "soft:ieee",
-                        name(), name_of(types), row_.input, row_.output));
+    [[nodiscard]] bool runs_at_once() const override { return true; }
+
+    [[nodiscard]] std::vector<UnitRow>::const_iterator find(const ProductTypes& types) const {
+        return std::ranges::find_if(rows_, [&](const UnitRow& row) { return computes(row, types); });
+    }
+    [[nodiscard]] const UnitRow& row_of(const ProductTypes& types) const {
+        if (const auto row = find(types); row != rows_.end()) return *row;
+        throw std::invalid_argument(fmt::format("{} has no {} product (it has {}); choose another recipe, or soft:ieee",
+                                                name_, name_of(types), has_));
     }
 
-    UnitRow row_;
+    std::string name_, identity_;
+    std::vector<UnitRow> rows_;
+    std::string has_;
 };
 
 }  // namespace
 
 std::unique_ptr<MatmulBackend> make_unit_file_backend(std::string_view file) {
-    return std::make_unique<UnitFileBackend>(file);
+    UnitRow row = read_unit_file(std::string(file));
+    const TensorCoreModel* model = unscaled(row);
+    if (model == nullptr || model->accumulator == formats::fp64) {
+        throw std::invalid_argument(fmt::format(
+            "{} has {} operands; a backend's unit has floating-point formats that fit fp32", file, row.input));
+    }
+    const std::string name = "soft:" + row.file;
+    const std::string digest = sha256_of(unit_json({.name = "unit", .model = row.model}));
+    std::string has = row.input + "->" + row.output;
+    return std::make_unique<UnitBackend>(name, fmt::format("{} of SHA-256 {}", name, digest),
+                                         std::vector{std::move(row)}, std::move(has));
 }
 
+/// Kinds of an instruction count as it: "tcgen05.mxf8f6f4" as tcgen05.
 std::unique_ptr<MatmulBackend> make_tensor_core_backend(std::string_view argument) {
-    return std::make_unique<TensorCoreBackend>(argument);
+    const auto [gpu, instruction] = unit_of(argument);
+    const std::string architecture = architecture_of(gpu);
+    std::vector<UnitRow> rows;
+    std::set<std::string> known;
+    for (const UnitRow& row : unit_table()) {
+        if (row.architecture != architecture) continue;
+        if (row.as<TensorCoreModel>() != nullptr) known.insert(row.input + "->" + row.output);
+        if (instruction.empty() || row.instruction == instruction || row.instruction.starts_with(instruction + ".")) {
+            rows.push_back(row);
+        }
+    }
+    const std::string name = "soft:" + std::string(argument);
+    return std::make_unique<UnitBackend>(name, name, std::move(rows), fmt::format("{}", fmt::join(known, ", ")));
 }
 
 std::vector<std::string> tensor_core_arguments() {

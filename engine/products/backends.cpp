@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "engine/kernels/eigen_product.hpp"
-#include "engine/products/decorators.hpp"
 #include "engine/tensor/rounder.hpp"
 #include "engine/tensor/storage.hpp"
 #include "softfloat/support/parallel.hpp"
@@ -82,7 +81,7 @@ class EigenBackend final : public MatmulBackend {
     void compute(const Product& p) const override {
         into_rows(p.d.col_major() && !p.d.row_major() ? transposed(p) : p);
     }
-    void compute_each(std::span<const Product> products) const override { compute_at_once(products); }
+    [[nodiscard]] bool runs_at_once() const override { return true; }
 
     static void into_rows(const Product& p) {
         Matrix a_memory;

@@ -1,5 +1,3 @@
-#include "engine/products/decorators.hpp"
-
 #include <fmt/format.h>
 
 #include <bit>
@@ -11,6 +9,7 @@
 
 #include "engine/files/sha256.hpp"
 #include "engine/files/whole_file.hpp"
+#include "engine/products/backends.hpp"
 #include "softfloat/support/read_number.hpp"
 
 namespace ulp {

@@ -7,8 +7,7 @@
 #include <stdexcept>
 
 #include "engine/products/backends.hpp"
-#include "engine/products/observed.hpp"
-#include "engine/tensor/parallel.hpp"
+#include "engine/tensor/matrix.hpp"
 #include "softfloat/matrix_units/gemm_problem.hpp"
 #include "softfloat/names.hpp"
 #include "softfloat/support/nearest_names.hpp"
@@ -111,14 +110,11 @@ void MatmulBackend::matmul(std::span<const Product> products) const {
 }
 
 void MatmulBackend::compute_each(std::span<const Product> products) const {
-    for (const Product& product : products) compute(product);
-}
-
-void MatmulBackend::compute_at_once(std::span<const Product> products) const {
     const auto count = static_cast<Index>(products.size());
     // A product that the backend does not have must throw here, not on one of several threads.
-    if (count < omp_get_max_threads() || !has_product(products.front().types)) {
-        return MatmulBackend::compute_each(products);
+    if (!runs_at_once() || count < omp_get_max_threads() || !has_product(products.front().types)) {
+        for (const Product& product : products) compute(product);
+        return;
     }
     const Product& first = products.front();
     in_parallel(count, first.d.rows * first.d.cols * first.a.cols, [&](Index from, Index to) {

@@ -9,6 +9,7 @@
 //     ulp::Matrix y = ulp::matmul(*backend, {ulp::formats::fp16, ulp::formats::fp32}, x, ulp::transposed(w));
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -83,14 +84,11 @@ class MatmulBackend {
     /// Computes products of the same types and of one shape that do not need each other's results.
     void matmul(std::span<const Product> products) const;
 
-  protected:
-    /// compute() of each, on all threads where there are as many products as threads: for backends whose products may
-    /// run at the same time.
-    void compute_at_once(std::span<const Product> products) const;
-
   private:
     virtual void compute(const Product& product) const = 0;
+    /// compute() of each, on all threads where there are as many products as threads and they may run at the same time.
     virtual void compute_each(std::span<const Product> products) const;
+    [[nodiscard]] virtual bool runs_at_once() const { return false; }
 };
 
 /// A * B, and A * B + C. `types.input` must hold the operands' entries.
@@ -118,5 +116,55 @@ std::vector<std::pair<std::string, std::string>> backend_specs();
 std::vector<std::pair<std::string, std::string>> wrapper_specs();
 /// Throws std::invalid_argument that lists what there is.
 std::unique_ptr<MatmulBackend> make_backend(std::string_view spec);
+
+// A quick look whether numbers lie on a format's grid, before a slow one that says where they do not; and what to say
+// of words that are no codes.
+
+/// False where all numbers are the format's (or NaN): vectorised, on all threads. True where one may not be.
+bool maybe_off_grid(const MatrixView& matrix, const FloatFormat& format);
+/// Of fp64 numbers nothing is known without the slow look.
+constexpr bool maybe_off_grid(const BasicMatrixView<const double>&, const FloatFormat&) { return true; }
+
+/// Whether a word has bits above the format's storage bits, as two codes of E2M1 packed into a byte have.
+constexpr bool is_beyond_codes(const FloatFormat& format, std::uint64_t word) {
+    return format.storage_bits() < 64 && word >> format.storage_bits() != 0;
+}
+/// "0x73 is not a code of e2m1, whose codes are 0x0 to 0xF", and what to do.
+std::string beyond_codes_text(const FloatFormat& format, std::uint64_t word);
+
+// What a program multiplies, seen from outside: an observer of all products, and other backends instead of those
+// that are asked for. Both hold for the whole process while the object lives; one of each at a time.
+
+/// Is told of each product that somebody asks a backend for, not of those that a decorator asks of the backends inside
+/// it; from any thread.
+class ProductObserver {
+  public:
+    virtual ~ProductObserver() = default;
+    ProductObserver() = default;
+    ProductObserver(const ProductObserver&) = delete;
+    ProductObserver& operator=(const ProductObserver&) = delete;
+
+    /// Before it is computed, as D may be C itself. What it returns is given to `after`.
+    virtual std::uint64_t before(const MatmulBackend& backend, const Product& product) = 0;
+    virtual void after(const MatmulBackend& backend, const Product& product, std::uint64_t noted) = 0;
+};
+
+class ObservedProducts {
+  public:
+    explicit ObservedProducts(ProductObserver& observer);
+    ~ObservedProducts();
+    ObservedProducts(const ObservedProducts&) = delete;
+    ObservedProducts& operator=(const ObservedProducts&) = delete;
+};
+
+/// make_backend hands each backend that it has made to `replace` and gives what comes back.
+class ReplacedBackends {
+  public:
+    using Replace = std::function<std::unique_ptr<MatmulBackend>(std::unique_ptr<MatmulBackend>)>;
+    explicit ReplacedBackends(Replace replace);
+    ~ReplacedBackends();
+    ReplacedBackends(const ReplacedBackends&) = delete;
+    ReplacedBackends& operator=(const ReplacedBackends&) = delete;
+};
 
 }  // namespace ulp

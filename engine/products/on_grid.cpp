@@ -1,6 +1,4 @@
 // Whether numbers lie on a format's grid, fast enough to ask before every product.
-#include "engine/products/on_grid.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +7,8 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "engine/tensor/parallel.hpp"
+#include "engine/products/matmul.hpp"
+#include "engine/tensor/matrix.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
 #include "softfloat/names.hpp"
 #include "softfloat/support/powers_of_two.hpp"

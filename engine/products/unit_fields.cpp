@@ -1,4 +1,4 @@
-#include "engine/products/unit_fields.hpp"
+#include "engine/products/unit_file.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -9,8 +9,6 @@
 
 #include "engine/files/checked_json.hpp"
 #include "engine/files/whole_file.hpp"
-#include "engine/products/unit_fields.hpp"
-#include "engine/products/unit_limits.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/names.hpp"
 

@@ -1,9 +1,6 @@
-#include "engine/products/unit_limits.hpp"
-
 #include <fmt/format.h>
 
-#include <algorithm>
-
+#include "engine/products/unit_file.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/names.hpp"
 

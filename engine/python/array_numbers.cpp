@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "engine/products/matmul.hpp"
-#include "engine/products/on_grid.hpp"
 #include "softfloat/arithmetic.hpp"
 #include "softfloat/array/array.hpp"
 #include "softfloat/comparison.hpp"

@@ -4,16 +4,15 @@
 #include <algorithm>
 #include <mutex>
 
-#include "engine/products/decorators.hpp"
+#include "engine/products/backends.hpp"
 #include "engine/python/module_parts.hpp"
 #include "engine/python/numpy_arrays.hpp"
 #include "engine/python/operations.hpp"
 #include "engine/python/tensor_arrays.hpp"
 #include "engine/python/unit_lookup.hpp"
-#include "engine/recipes/cast_lists.hpp"
 #include "engine/recipes/loss_scale.hpp"
 #include "engine/recipes/product_rules.hpp"
-#include "engine/tape/engine.hpp"
+#include "engine/recipes/recipe.hpp"
 #include "engine/tape/run.hpp"
 #include "engine/tape/scaled_matmul.hpp"
 #include "softfloat/matrix_units/units.hpp"

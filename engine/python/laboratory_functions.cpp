@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include "engine/products/unit_file.hpp"
-#include "engine/products/unit_limits.hpp"
 #include "engine/python/module_parts.hpp"
 #include "engine/python/numpy_arrays.hpp"
 #include "engine/python/unit_lookup.hpp"

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/files/format_file.hpp"
-#include "engine/products/on_grid.hpp"
+#include "engine/products/matmul.hpp"
 #include "softfloat/names.hpp"
 #include "softfloat/support/parallel.hpp"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/tape/engine.hpp"
+#include "engine/tape/run.hpp"
 #include "engine/tensor/tensor.hpp"
 
 namespace ulp::python {

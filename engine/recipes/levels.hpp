@@ -2,11 +2,9 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 
-#include "engine/recipes/cast_lists.hpp"
 #include "engine/recipes/recipe.hpp"
 
 namespace ulp {

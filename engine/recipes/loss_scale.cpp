@@ -63,10 +63,10 @@ void LossScale::overflowed() {
     }
     const double lowered = std::max(scale_ * options_.backoff, options_.minimum);
     if (options_.error_at_minimum && lowered <= options_.minimum) {
-        throw std::runtime_error(fmt::format(
-            "the loss scale fell to its minimum {}: gradients overflow at any scale, so the loss is probably infinite; "
-            "lower the learning rate, clip gradients, or find the first infinity",
-            options_.minimum));
+        throw std::runtime_error(
+            fmt::format("the loss scale fell to its minimum {}: gradients overflow at any scale, so the loss is "
+                        "probably infinite; lower the learning rate, clip gradients, or find the first infinity",
+                        options_.minimum));
     }
     scale_ = options_.fp32 ? static_cast<float>(lowered) : lowered;
     last_change_ = iteration_;

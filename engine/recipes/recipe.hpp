@@ -2,6 +2,7 @@
 // which format its results are stored in. A recipe is a value; the trainer has no `if` about formats.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,11 +11,66 @@
 
 #include "engine/products/matmul.hpp"
 #include "engine/recipes/loss_scale.hpp"
-#include "engine/recipes/optimizer_state.hpp"
 #include "engine/recipes/product_rules.hpp"
+#include "engine/tensor/matrix.hpp"
 #include "engine/tensor/rounder.hpp"
+#include "softfloat/format.hpp"
 
 namespace ulp {
+
+// Recipes whose products take operands of 8 bits and less, as rows. All train as bf16 does, with
+// fp32 masters unless the row says otherwise.
+
+// How an optimizer keeps its tensors from step to step, and how a new weight gets onto the grid of its format.
+
+/// How a new weight gets onto its format's grid where that is narrower than the update's steps.
+enum class UpdateRounding : std::uint8_t {
+    nearest,
+    stochastic,  // up with the probability of the dropped fraction, by counter-based random numbers
+    kahan        // to nearest, and what was lost is kept and added to the next update (one more number a weight)
+};
+
+/// The format of a tensor between steps. `scaled`: the numbers are multiplied by a power of two before they are
+/// rounded, the largest with which the tensor's largest magnitude is at most the format's (MS-AMP's rule,
+/// common/tensor/meta.py, with margin 0).
+struct StateFormat {
+    FloatFormat format;
+    bool scaled = false;
+
+    /// What that many numbers take.
+    [[nodiscard]] std::int64_t bytes(Index count) const {
+        return count * format.storage_bits() / 8 + (scaled ? static_cast<std::int64_t>(sizeof(float)) : 0);
+    }
+};
+
+/// The tensors that a training keeps beside the weights. Where nothing stands, they are in the update's format. Steps
+/// are computed in the update's format; the weight moves by the moments as computed, and then they are rounded (so
+/// MS-AMP, optim/adamw.cu).
+struct OptimizerState {
+    std::optional<StateFormat> weight{};    // what the model sees, made from the masters after each update
+    std::optional<StateFormat> master{};    // the optimizer's copies of the weights
+    std::optional<StateFormat> gradient{};  // sums over micro-batches, and what the optimizer reads
+    std::optional<StateFormat> m{};         // means of gradients, momentum
+    std::optional<StateFormat> v{};         // means and sums of squares, Sophia's curvature
+    /// Weight, master and gradient are kept so for the weights of linear layers alone (MS-AMP's LinearReplacer,
+    /// nn/linear.py, makes scaled tensors of these); other parameters have them in the recipe's formats.
+    bool linear_weights_only = false;
+};
+
+/// The power of two by which MS-AMP multiplies before it rounds: 2^floor(log2(largest of the format / amax)), at most
+/// the one with which every number of the format is still one of fp32's when it is divided again. 1 where amax is 0,
+/// infinite or NaN (MS-AMP keeps the scale of the step before).
+float power_of_two_scale(const FloatFormat& format, float amax);
+
+struct QuantizedRecipe {
+    std::string name;
+    std::string what;  // one line
+    ProductRules products;
+    std::vector<Exclusion> excluded{};
+    OptimizerState state{};
+};
+
+const std::vector<QuantizedRecipe>& quantized_recipes();
 
 /// What one operation does with numbers.
 struct OpPrecision {
@@ -92,5 +148,25 @@ std::span<const std::string_view> pointwise_operations();
 
 /// a or b, whichever holds the other's values; fp32 if neither does (fp16 and bf16).
 FloatFormat widest(const FloatFormat& a, const FloatFormat& b);
+
+// Which operations automatic casting runs in which precision: one table, three authors.
+//
+// Sources: apex amp (lists/functional_overrides.py, torch_overrides.py, tensor_overrides.py); PyTorch's "Automatic
+// Mixed Precision" documentation, CUDA ops and CPU ops. Operations without a row, and those that the authors let
+// through or promote, run in the widest format of their inputs.
+
+enum class CastList : std::uint8_t { apex, pytorch_cuda, pytorch_cpu };
+/// "apex", "pytorch_cuda", "pytorch_cpu". Throws std::invalid_argument with the list.
+CastList cast_list_by_name(std::string_view name);
+/// The rows of one author as a recipe takes them.
+std::vector<CastRule> cast_rules_of(CastList list);
+
+/// The operations that multiply matrices.
+std::span<const std::string_view> product_operations();
+/// The recipe with these operations computed and stored in fp32, products with fp32 operands and sums: their backend
+/// must have those.
+Recipe with_fp32_operations(Recipe recipe, const std::vector<std::string>& operations);
+/// The recipe with these operations in its low format, batch normalisations' parameters included.
+Recipe with_low_operations(Recipe recipe, const std::vector<std::string>& operations);
 
 }  // namespace ulp

@@ -13,7 +13,7 @@
 #include "engine/tape/operation.hpp"
 #include "engine/tape/ops.hpp"
 #include "engine/tape/scaled_matmul.hpp"
-#include "engine/tensor/parallel.hpp"
+#include "engine/tensor/matrix.hpp"
 
 namespace ulp::inline ULPLAB_MODE {
 namespace {

@@ -84,8 +84,7 @@ std::vector<std::vector<Real>> backward_sums(const Steps& s, const Alignment& a,
 void require_sequences(const Tensor& x, const std::vector<CtcTarget>& targets, int blank) {
     if (x.rank() != 3 || x.dim(1) != static_cast<Index>(targets.size()) || targets.empty()) {
         throw std::invalid_argument(
-            fmt::format("ctc: log-probabilities {} (time, batch, classes) need one target a "
-                        "sequence, not {}",
+            fmt::format("ctc: log-probabilities {} (time, batch, classes) need one target a sequence, not {}",
                         text_of(x.shape()), targets.size()));
     }
     for (const CtcTarget& target : targets) {

@@ -8,10 +8,9 @@
 
 #include "engine/tape/operation.hpp"
 #include "engine/tape/ops.hpp"
-#include "engine/tensor/parallel.hpp"
+#include "engine/tensor/matrix.hpp"
 
 namespace ulp::inline ULPLAB_MODE {
-
 namespace {
 
 void require_labels(const Tensor& logits, const std::vector<int>& labels) {
@@ -135,8 +134,7 @@ Var mse(Var x, const Tensor& target, Reduction reduction) {
 Var bce_with_logits(Var x, const Tensor& target, Reduction reduction) {
     if (x.shape() != target.shape() || target.empty()) {
         throw std::invalid_argument(
-            fmt::format("bce_with_logits: x {} needs a target of its own shape, which holds "
-                        "something, not {}",
+            fmt::format("bce_with_logits: x {} needs a target of its own shape, which holds something, not {}",
                         text_of(x.shape()), text_of(target.shape())));
     }
     const Operation op("bce_with_logits", {x});

@@ -20,19 +20,17 @@ void require_linear_shapes(const Tensor& x, const Tensor& w, const std::optional
                                             text_of(w.shape()), b ? "bias " + text_of(b->shape()) : "no bias"));
 }
 
-/// d = a * b; what the product copies counts as workspace.
-void matmul_into(Tape& tape, const ProductTypes& types, const ProductPurpose& purpose,
-                 const BasicMatrixView<const Real>& a, const BasicMatrixView<const Real>& b,
-                 const BasicMatrixView<Real>& d) {
-    tape.note_workspace(scaled_matmul(tape.engine(), tape.run(), types, purpose, a, b, d));
+/// What the products copy counts as workspace.
+void multiply(Tape& tape, const ProductTypes& types, const ProductPurpose& purpose,
+              const std::vector<MatrixProduct>& products) {
+    tape.note_workspace(scaled_matmul(tape.engine(), tape.run(), types, purpose, products));
 }
-/// The products that product(i) gives for [0, count).
+/// product(i) for [0, count).
 template <class Function>
-void matmul_each(Tape& tape, const ProductTypes& types, const ProductPurpose& purpose, Index count,
-                 const Function& product) {
+std::vector<MatrixProduct> each_product(Index count, const Function& product) {
     std::vector<MatrixProduct> products;
     for (Index i = 0; i < count; ++i) products.push_back(product(i));
-    tape.note_workspace(scaled_matmul(tape.engine(), tape.run(), types, purpose, products));
+    return products;
 }
 
 /// A tensor's numbers as rows x cols, for ProductTerms.
@@ -57,9 +55,10 @@ Var linear(Var x, Var weight, const std::optional<Var>& given_bias) {
     Shape shape = x.shape();
     shape.back() = out;
     auto y = Tensor::unset(shape);
-    matmul_into(*tape, types, {op.label(), forward, Gradient::none, op.rules()},
-                Operand(x.value(), types.input).matrix(rows, in),
-                Operand(weight.value(), types.b_input).matrix(out, in).transposed(), {y.data(), rows, out});
+    multiply(*tape, types, {op.label(), forward, Gradient::none, op.rules()},
+             {{Operand(x.value(), types.input).matrix(rows, in),
+               Operand(weight.value(), types.b_input).matrix(out, in).transposed(),
+               {y.data(), rows, out}}});
     y.set_format(types.accumulator);
     y.round_to_format(precision.compute);
     if (bias) add_bias(y, bias->value(), precision.compute);
@@ -70,16 +69,19 @@ Var linear(Var x, Var weight, const std::optional<Var>& given_bias) {
             const Operand gradient(dy, types.input);
             if (tape->needs_gradient(x)) {
                 auto dx = Tensor::unset(x.shape());
-                matmul_into(*tape, types, {label, input_gradient, Gradient::a, rules}, gradient.matrix(rows, out),
-                            Operand(weight.value(), types.b_input).matrix(out, in), {dx.data(), rows, in});
+                multiply(*tape, types, {label, input_gradient, Gradient::a, rules},
+                         {{gradient.matrix(rows, out),
+                           Operand(weight.value(), types.b_input).matrix(out, in),
+                           {dx.data(), rows, in}}});
                 tape->accumulate(x, std::move(dx),
                                  ProductTerms{view_of(dy, rows, out), view_of(weight.value(), out, in)});
             }
             if (tape->needs_gradient(weight)) {
                 auto dw = Tensor::unset(weight.shape());
-                matmul_into(*tape, types, {label, weight_gradient, Gradient::a, rules, tape->needs_gradient(x)},
-                            gradient.matrix(rows, out).transposed(), Operand(x.value(), types.b_input).matrix(rows, in),
-                            {dw.data(), out, in});
+                multiply(*tape, types, {label, weight_gradient, Gradient::a, rules, tape->needs_gradient(x)},
+                         {{gradient.matrix(rows, out).transposed(),
+                           Operand(x.value(), types.b_input).matrix(rows, in),
+                           {dw.data(), out, in}}});
                 tape->accumulate(weight, std::move(dw),
                                  ProductTerms{view_of(dy, rows, out).transposed(), view_of(x.value(), rows, in)});
             }
@@ -128,9 +130,9 @@ Var matmul(Var a, Var b, bool transpose_b) {
     {
         const Operand x(a.value(), types.input);
         const Operand w(b.value(), types.b_input);
-        matmul_each(*tape, types, {op.label(), forward, Gradient::none, op.rules()}, s.count, [&](Index i) {
+        multiply(*tape, types, {op.label(), forward, Gradient::none, op.rules()}, each_product(s.count, [&](Index i) {
             return MatrixProduct{a_of(x, i), b_of(w, i), {y.data() + i * s.m * s.n, s.m, s.n}};
-        });
+        }));
     }
     y.set_format(types.accumulator);
     y.round_to_format(op.precision().compute);
@@ -141,9 +143,9 @@ Var matmul(Var a, Var b, bool transpose_b) {
                 const Operand g(dy, types.input);
                 const Operand w(b.value(), types.b_input);
                 auto da = Tensor::unset(a.shape());
-                matmul_each(*tape, types, {label, input_gradient, Gradient::a, rules}, s.count, [&](Index i) {
+                multiply(*tape, types, {label, input_gradient, Gradient::a, rules}, each_product(s.count, [&](Index i) {
                     return MatrixProduct{d_of(g, i), b_of(w, i).transposed(), {da.data() + i * s.m * s.k, s.m, s.k}};
-                });
+                }));
                 tape->accumulate(a, std::move(da));
             }
             if (tape->needs_gradient(b)) {
@@ -153,14 +155,14 @@ Var matmul(Var a, Var b, bool transpose_b) {
                 auto db = Tensor::unset(b.shape());
                 const ProductPurpose purpose{label, weight_gradient, transpose_b ? Gradient::a : Gradient::b, rules,
                                              tape->needs_gradient(a)};
-                matmul_each(*tape, types, purpose, s.count, [&](Index i) {
+                multiply(*tape, types, purpose, each_product(s.count, [&](Index i) {
                     // a^T dy is k x n; stored transposed it is dy^T a.
                     Real* to = db.data() + i * s.k * s.n;
                     if (transpose_b) {
                         return MatrixProduct{d_of(g, i).transposed(), a_of(x, i), {to, s.n, s.k}};
                     }
                     return MatrixProduct{a_of(x, i).transposed(), d_of(g, i), {to, s.k, s.n}};
-                });
+                }));
                 tape->accumulate(b, std::move(db));
             }
         },

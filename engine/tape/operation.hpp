@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "engine/tape/tape.hpp"
-#include "engine/tensor/parallel.hpp"
+#include "engine/tensor/matrix.hpp"
 #include "engine/tensor/steps.hpp"
 
 namespace ulp::inline ULPLAB_MODE {

@@ -25,7 +25,7 @@
 #include <type_traits>
 
 #include "engine/tape/operation.hpp"
-#include "engine/tensor/parallel.hpp"
+#include "engine/tensor/matrix.hpp"
 
 namespace ulp::inline ULPLAB_MODE {
 

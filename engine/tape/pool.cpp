@@ -1,12 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <stdexcept>
 
 #include "engine/tape/operation.hpp"
 #include "engine/tape/ops.hpp"
-#include "engine/tensor/parallel.hpp"
+#include "engine/tensor/matrix.hpp"
 
 namespace ulp::inline ULPLAB_MODE {
 namespace {

@@ -6,14 +6,64 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "engine/recipes/product_rules.hpp"
-#include "engine/tape/engine.hpp"
-#include "engine/tape/layer_recipes.hpp"
+#include "engine/recipes/recipe.hpp"
+#include "engine/tape/parameter.hpp"
 #include "engine/tensor/tensor.hpp"
 #include "engine/watching/watch.hpp"
 
+// How operations compute: the recipe and the backend. An Engine outlives the tapes that use it.
+
+namespace ulp {
+
+/// How operations compute. Constant: what moves is a Run (engine/tape/run.hpp).
+struct Engine {
+    const Recipe recipe;
+    const std::shared_ptr<const MatmulBackend> backend;
+
+    Engine(Recipe how, std::unique_ptr<MatmulBackend> matmul) : recipe(std::move(how)), backend(std::move(matmul)) {}
+    /// Another recipe on the backend of an engine.
+    Engine(Recipe how, std::shared_ptr<const MatmulBackend> matmul)
+        : recipe(std::move(how)), backend(std::move(matmul)) {}
+    Engine(std::string_view recipe_name, std::string_view backend_spec)
+        : Engine(recipe_by_name(recipe_name), make_backend(backend_spec)) {}
+};
+
+}  // namespace ulp
+
+// Which recipe computes a layer's products: the engine's, or another one for the layers that it leaves out.
+
 namespace ulp::inline ULPLAB_MODE {
+
+/// A recipe's exclusions, resolved once for the layers of a model. Empty: nothing is left out.
+class LayerRecipes {
+  public:
+    LayerRecipes() = default;
+    /// `linear_layers`: the model's, in the order in which they asked for their parameters. Throws
+    /// std::invalid_argument for an exclusion by the name of a layer that is not among them, of an operation without
+    /// products, or with another number of fields set than one.
+    LayerRecipes(const Recipe& recipe, std::vector<std::string> linear_layers);
+
+    /// `own`, unless the innermost layer of the scope ("encoder/fc1") or the operation is left out.
+    [[nodiscard]] const Recipe& recipe_for(const Recipe& own, std::string_view scope, std::string_view op) const {
+        return by_layer_.empty() && by_kind_.empty() ? own : excluded(own, scope, op);
+    }
+    [[nodiscard]] const std::vector<std::string>& linear_layers() const { return linear_layers_; }
+
+  private:
+    using Recipes = std::map<std::string, std::shared_ptr<const Recipe>, std::less<>>;
+    [[nodiscard]] const Recipe& excluded(const Recipe& own, std::string_view scope, std::string_view op) const;
+
+    std::vector<std::string> linear_layers_;
+    Recipes by_layer_;
+    Recipes by_kind_;
+};
+
+/// The model's linear layers: those with a weight (out, in) and a bias (out), by the names of their parameters.
+std::vector<std::string> linear_layers_of(const Model& model);
 
 /// Who looks on. They change no bit of what is computed.
 struct Observers {

@@ -5,7 +5,7 @@
 
 #include "engine/tape/operation.hpp"
 #include "engine/tape/ops.hpp"
-#include "engine/tensor/parallel.hpp"
+#include "engine/tensor/matrix.hpp"
 #include "engine/tensor/random.hpp"
 
 namespace ulp::inline ULPLAB_MODE {

@@ -2,15 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <stdexcept>
 
-#include "engine/products/on_grid.hpp"
-#include "engine/tensor/rounded_sums.hpp"
+#include "engine/products/matmul.hpp"
 #include "engine/tensor/rounder.hpp"
-#include "engine/watching/exponent_counts.hpp"
+#include "engine/tensor/tensor.hpp"
+#include "engine/watching/histogram.hpp"
 #include "softfloat/names.hpp"
 
 namespace ulp::inline ULPLAB_MODE {
@@ -219,10 +218,8 @@ void Tape::backward(Var root, Real seed) {
 const Tensor& Tape::gradient(Var var) const {
     const Node& node = nodes_[var.id];
     if (node.gradient.empty() && node.value.size() != 0) {
-        throw std::logic_error(
-            fmt::format("{} has no gradient: run backward(), and set retain_gradients to keep those "
-                        "of inner values",
-                        node.label));
+        throw std::logic_error(fmt::format(
+            "{} has no gradient: run backward(), and set retain_gradients to keep those of inner values", node.label));
     }
     return node.gradient;
 }

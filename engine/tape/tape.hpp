@@ -17,7 +17,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/tape/engine.hpp"
 #include "engine/tape/parameter.hpp"
 #include "engine/tape/run.hpp"
 #include "engine/tensor/tensor.hpp"

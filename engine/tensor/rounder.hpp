@@ -12,7 +12,6 @@
 
 #include <bit>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <stdexcept>
 #include <type_traits>
@@ -146,5 +145,19 @@ constexpr float smallest_normal(const FloatFormat& format) {
 }
 
 static_assert(smallest_normal(formats::fp16) == 0x1p-14F && smallest_normal(formats::fp32) == 0x1p-126F);
+
+// Stochastic rounding of many numbers, whose random numbers are those of engine/tensor/random.hpp.
+
+/// Bits of the random number that decides whether a number is rounded up.
+constexpr int update_random_bits = 24;
+
+/// Rounds up or down with the probability of the dropped fraction. Number i takes the upper 24 bits of the word
+/// Random(seed, stream).at(first + i). Equivalent to:
+///
+///     values[i] = round_to(format, values[i], {.rounding = stochastic, .random_bits = 24, .random = word >> 40})
+void round_stochastically(const ComputeFormat& format, std::uint64_t seed, std::uint64_t stream, std::uint64_t first,
+                          std::span<float> values);
+void round_stochastically(const ComputeFormat& format, std::uint64_t seed, std::uint64_t stream, std::uint64_t first,
+                          std::span<double> values);
 
 }  // namespace ulp

@@ -1,8 +1,7 @@
-#include "engine/tensor/step_functions.hpp"
-
 #include <bit>
 #include <type_traits>
 
+#include "engine/tensor/steps.hpp"
 #include "softfloat/array/functions.hpp"
 #include "softfloat/functions/cr.hpp"
 

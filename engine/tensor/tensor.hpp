@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <initializer_list>
 #include <span>
 #include <string>
 #include <vector>
@@ -86,5 +85,10 @@ class Tensor {
 
 /// A matrix as a tensor, cast to nothing yet.
 Tensor tensor_of(const Matrix& matrix);
+
+// Sums of tensors, element by element, in a format.
+
+/// to[i] = to[i] + from[i], each sum a step in the format.
+void add_rounded(std::span<const Real> from, const ComputeFormat& format, Real* to);
 
 }  // namespace ulp::inline ULPLAB_MODE

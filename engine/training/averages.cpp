@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "engine/tensor/random.hpp"
-#include "engine/tensor/stochastic.hpp"
+#include "engine/tensor/rounder.hpp"
 
 namespace ulp::inline ULPLAB_MODE {
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <span>
@@ -88,9 +87,9 @@ const Tensor& matching(const fs::path& file, const Safetensors& contents, const 
     }
     const Tensor& tensor = contents.tensor(file, name);
     if (tensor.shape() == like.shape() && tensor.format() == like.format()) return tensor;
-    refuse(file, fmt::format("{} has the shape {} (or another format) where this net has {}; it is a checkpoint of "
-                             "another net",
-                             name, text_of(tensor.shape()), text_of(like.shape())));
+    refuse(file, fmt::format(
+                     "{} has the shape {} (or another format) where this net has {}; it is a checkpoint of another net",
+                     name, text_of(tensor.shape()), text_of(like.shape())));
 }
 
 /// Calls f(name in the file, tensor) for all that a model holds, and for the averages of its weights.

@@ -11,11 +11,10 @@
 #include "engine/tensor/random.hpp"
 #include "engine/training/optimizer_rules.hpp"
 #include "engine/training/update.hpp"
-#include "engine/watching/exponent_counts.hpp"
+#include "engine/watching/histogram.hpp"
 #include "softfloat/names.hpp"
 
 namespace ulp::inline ULPLAB_MODE {
-
 namespace {
 
 constexpr auto optimizer_rows() {
@@ -154,8 +153,8 @@ void Optimizer::collect_gradients() {
 void Optimizer::require_collected(const char* call) const {
     if (collected()) return;
     throw std::logic_error(
-        fmt::format("{} before unscale(): the gradients still carry the loss scale; call "
-                    "scaler.unscale(optimizer) first (or collect_gradients() without a scaler)",
+        fmt::format("{} before unscale(): the gradients still carry the loss scale; call scaler.unscale(optimizer) "
+                    "first (or collect_gradients() without a scaler)",
                     call));
 }
 

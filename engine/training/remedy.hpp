@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "engine/tape/engine.hpp"
+#include "engine/tape/run.hpp"
 #include "engine/training/optimizer.hpp"
 #include "engine/watching/watch.hpp"
 

@@ -91,8 +91,7 @@ bool reads(std::string_view text, double& value) {
     }
     throw DataError(fmt::format(
         "{}: a trace of `ulplab gpu train` of ulplab 0.2, which is not read; make it anew: ulplab train --unit {} "
-        "--recipe "
-        "{} --learning-rate 0.1 --steps {} --batch {} --images {} --seed {} --trace FILE{}",
+        "--recipe {} --learning-rate 0.1 --steps {} --batch {} --images {} --seed {} --trace FILE{}",
         path, said["backend"], said["recipe"], said["steps"], said["batch"], said["images"], said["seed"],
         said["hidden"] == "128" ? "" : fmt::format(" --net NET.json, mlp with {} in its middle", said["hidden"])));
 }

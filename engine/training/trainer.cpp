@@ -1,7 +1,5 @@
 #include "engine/training/trainer.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -10,10 +8,9 @@
 
 #include "engine/tape/operation.hpp"
 #include "engine/training/remedy.hpp"
-#include "engine/watching/exponent_counts.hpp"
+#include "engine/watching/histogram.hpp"
 
 namespace ulp::inline ULPLAB_MODE {
-
 namespace {
 
 /// Puts back what a forward and a backward pass move of a model: statistics and gradients.

@@ -19,12 +19,11 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <optional>
 #include <vector>
 
 #include "engine/layers/layers.hpp"
-#include "engine/tape/engine.hpp"
+#include "engine/tape/run.hpp"
 #include "engine/training/averages.hpp"
 #include "engine/training/grad_scaler.hpp"
 #include "engine/training/optimizer.hpp"

@@ -5,11 +5,10 @@
 #include <bit>
 #include <cmath>
 
-#include "engine/tensor/parallel.hpp"
+#include "engine/tensor/matrix.hpp"
 #include "engine/tensor/rounder.hpp"
-#include "engine/tensor/stochastic.hpp"
 #include "engine/training/optimizer_rules.hpp"
-#include "engine/watching/exponent_counts.hpp"
+#include "engine/watching/histogram.hpp"
 
 namespace ulp::inline ULPLAB_MODE {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/kernels/format_losses.hpp"
-#include "engine/tensor/step_functions.hpp"
+#include "engine/tensor/steps.hpp"
 #include "softfloat/array/array.hpp"
 #include "softfloat/round.hpp"
 #include "softfloat/support/float_environment.hpp"

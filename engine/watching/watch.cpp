@@ -10,7 +10,7 @@
 #include <type_traits>
 
 #include "engine/tensor/rounder.hpp"
-#include "engine/watching/exponent_counts.hpp"
+#include "engine/watching/histogram.hpp"
 #include "softfloat/names.hpp"
 #include "softfloat/support/parallel.hpp"
 
@@ -152,8 +152,7 @@ std::string Remedy::text() const {
     switch (kind) {
         case Kind::none:
             return "none of the loss scales, operations in fp32, eps and learning rates that could help makes this "
-                   "step "
-                   "finite";
+                   "step finite";
         case Kind::loss_scale:
             return fmt::format("a loss scale of at most {:g}{}: with it every number of this step is finite", limit,
                                power_text(limit));
@@ -162,8 +161,8 @@ std::string Remedy::text() const {
                                products ? ", and operands and sums of products" : "");
         case Kind::eps:
             return fmt::format(
-                "eps of at least {:g}{}: with it every update of this step is finite, and at most {:.3g} "
-                "learning rates",
+                "eps of at least {:g}{}: with it every update of this step is finite, and at most {:.3g} learning "
+                "rates",
                 limit, power_text(limit), largest_update);
         case Kind::learning_rate:
             return fmt::format("a learning rate of at most {:g}: with it every update of this step is finite", limit);

@@ -1,16 +1,13 @@
 // `ulplab dev bench`: the speed of soft products beside Eigen's fp32 product of the same run, as a table.
-#include <fmt/core.h>
 #include <unistd.h>
 
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "engine/files/whole_file.hpp"
 #include "experiments/cli/command.hpp"
 #include "experiments/framework/files.hpp"
-#include "experiments/framework/subprocess.hpp"
-#include "softfloat/errors.hpp"
+#include "experiments/framework/machine.hpp"
 
 namespace ulp {
 namespace {
@@ -63,8 +60,8 @@ fs::path benchmark_program(const BenchOptions& options) {
                                                      : fs::path(options.program);
     if (!fs::exists(program)) {
         throw DataError(program.string() +
-                        ": there is no such program; build it: cmake --build build/release --target "
-                        "bench_gemm (needs libbenchmark-dev)");
+                        ": there is no such program; build it: cmake --build build/release --target bench_gemm (needs "
+                        "libbenchmark-dev)");
     }
     return program;
 }

@@ -25,7 +25,7 @@ extern char** environ;
 namespace ulp {
 namespace {
 
-using Words = std::span<const std::uint64_t>;
+using WordSpan = std::span<const std::uint64_t>;
 
 constexpr std::string_view library_prefix = "library:";
 constexpr std::string_view program_prefix = "program:";
@@ -49,15 +49,14 @@ class Library {
     Library(const Library&) = delete;
     Library& operator=(const Library&) = delete;
 
-    [[nodiscard]] std::uint64_t dot(const BoxAnswer& accumulator, Words a, Words b, std::uint64_t c) const {
+    [[nodiscard]] std::uint64_t dot(const BoxAnswer& accumulator, WordSpan a, WordSpan b, std::uint64_t c) const {
         std::uint64_t d = 0;
         const int version = dot_(static_cast<int>(a.size()), a.data(), b.data(), c, &d);
         if (version == 0) throw DataError(fmt::format("{} has no instruction of {} products (-k)", path_, a.size()));
         if (version != ULPLAB_UNIT_INTERFACE) {
-            throw DataError(
-                fmt::format("{} has version {} of the interface; this program has {}: compile it with this "
-                            "program's ulplab_unit.h",
-                            path_, version, ULPLAB_UNIT_INTERFACE));
+            throw DataError(fmt::format(
+                "{} has version {} of the interface; this program has {}: compile it with this program's ulplab_unit.h",
+                path_, version, ULPLAB_UNIT_INTERFACE));
         }
         if (fits(accumulator, d)) return d;
         throw DataError(fmt::format("{} answered {:X}, which is not a storage word of {}", path_, d, accumulator.name));
@@ -109,9 +108,9 @@ class Program {
     Program(const Program&) = delete;
     Program& operator=(const Program&) = delete;
 
-    [[nodiscard]] std::uint64_t dot(const BoxAnswer& accumulator, Words a, Words b, std::uint64_t c) {
+    [[nodiscard]] std::uint64_t dot(const BoxAnswer& accumulator, WordSpan a, WordSpan b, std::uint64_t c) {
         std::string line;
-        for (const Words words : {a, b}) {
+        for (const WordSpan words : {a, b}) {
             for (const std::uint64_t word : words) fmt::format_to(std::back_inserter(line), "{:X} ", word);
         }
         send_all(line + fmt::format("{:X}\n", c));
@@ -141,10 +140,10 @@ class Program {
                 std::chrono::duration_cast<std::chrono::milliseconds>(limit - std::chrono::steady_clock::now());
             pollfd waiting{from_, POLLIN, 0};
             if (left.count() <= 0 || poll(&waiting, 1, static_cast<int>(left.count())) == 0) {
-                throw DataError(fmt::format(
-                    "{} gave no answer in {} seconds after {} answers; it must write one line for each line that it "
-                    "reads, and flush its output after it",
-                    command_, limit_seconds_, answers_));
+                throw DataError(
+                    fmt::format("{} gave no answer in {} seconds after {} answers; it must write one line for each "
+                                "line that it reads, and flush its output after it",
+                                command_, limit_seconds_, answers_));
             }
             std::array<char, 4096> buffer{};
             const ssize_t size = read(from_, buffer.data(), buffer.size());
@@ -190,10 +189,10 @@ bool is_black_box(std::string_view spec) {
 BoxDot open_box(const std::string& spec, const BoxAnswer& answer, int limit_seconds) {
     if (spec.starts_with(library_prefix)) {
         const auto library = std::make_shared<Library>(spec.substr(library_prefix.size()));
-        return [=](Words x, Words y, std::uint64_t c) { return library->dot(answer, x, y, c); };
+        return [=](WordSpan x, WordSpan y, std::uint64_t c) { return library->dot(answer, x, y, c); };
     }
     const auto program = std::make_shared<Program>(spec.substr(program_prefix.size()), limit_seconds);
-    return [=](Words x, Words y, std::uint64_t c) { return program->dot(answer, x, y, c); };
+    return [=](WordSpan x, WordSpan y, std::uint64_t c) { return program->dot(answer, x, y, c); };
 }
 
 DotUnit open_black_box(const std::string& spec, const FloatFormat& a, const FloatFormat& b,

@@ -7,11 +7,16 @@
 // standard input does.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
+#include "experiments/framework/exit_codes.hpp"
 #include "softfloat/lab/discovery.hpp"
 #include "softfloat/lab/integer_discovery.hpp"
+#include "softfloat/lab/match_check.hpp"
+#include "softfloat/matrix_units/units.hpp"
 
 namespace ulp {
 
@@ -57,5 +62,42 @@ IntegerUnit open_integer_box(const std::string& spec, int k);
 
 /// The same, or the unit of a row or of a file. Throws UsageError for a row or a file of another kind.
 IntegerUnit open_integer_unit(const std::string& spec, int k);
+
+// The inputs that decide between hypotheses: what every hypothesis and every model predicts for them, and what a unit
+// or a card answers.
+
+struct ProbeTableOptions {
+    std::string architecture = "sm_90";  // whose models are listed where there is no unit
+    std::string unit;                    // that answers instead; "cuda" or "software:sm_90": all its instructions
+    std::string input, output;           // formats of the unit
+    int k = 16;
+    std::function<DotUnit()> open;  // the unit, where it adds no integers
+    std::string out;                // file for a card's answers
+};
+
+/// Prints the table. bits_differ where a card's answer is not its row's. Throws UsageError where no probe has these
+/// formats.
+ExitCode print_probe_table(const ProbeTableOptions& options);
+
+// What `ulplab discover` says of a unit that no row of the table describes, and of comparisons on random dot products.
+
+/// One line, and one for the first contradiction with the options that give it to `ulplab explain`.
+void print_check(const DotUnit& unit, const std::string& key, const MatchCheck& check);
+
+/// Writes the model to a file in the form that --unit reads; nothing where `file` is empty.
+void write_description(const std::string& file, const std::string& name, const UnitModel& model);
+
+struct FitRequest {
+    std::string name;  // of the unit: what was asked
+    int blocks;        // random dot products
+    std::uint64_t seed;
+    std::string write;  // file for the description, or empty
+};
+
+/// Seeks a description of the unit and prints it beside the nearest row's. bits_differ where there is none.
+ExitCode fit_unit(const DotUnit& unit, const FitRequest& request);
+
+/// Compares the unit with a row or a description. bits_differ where they differ.
+ExitCode check_against(const DotUnit& unit, const std::string& model_or_file, const FitRequest& request);
 
 }  // namespace ulp

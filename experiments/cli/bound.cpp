@@ -1,11 +1,5 @@
 // `ulplab bound`: how far a matrix unit's product can lie from the exact one, and what tolerance a test may use.
-#include <fmt/format.h>
-
-#include <cmath>
-#include <memory>
-#include <optional>
 #include <tuple>
-#include <vector>
 
 #include "engine/analysis/bound_answer.hpp"
 #include "engine/analysis/product_bound.hpp"
@@ -13,7 +7,6 @@
 #include "experiments/cli/command.hpp"
 #include "experiments/cli/product_options.hpp"
 #include "experiments/framework/files.hpp"
-#include "softfloat/errors.hpp"
 #include "softfloat/matrix_units/bound_operands.hpp"
 #include "softfloat/matrix_units/bounds.hpp"
 #include "softfloat/matrix_units/units.hpp"
@@ -245,10 +238,9 @@ Action declare(OptionParser& app) {
     app.add_option("--d", o->d, "D of the real unit as .npy: exit code 1 if an element leaves its bound");
     o->transpose.declare(app);
     o->rounding.declare(app, "the operands");
-    app.add_option(
-           "--level", o->level,
-           "apriori: for all operands; magnitudes: for their magnitudes in this order; running: by the unit's own "
-           "partial sums (default with files)")
+    app.add_option("--level", o->level,
+                   "apriori: for all operands; magnitudes: for their magnitudes in this order; running: by the unit's "
+                   "own partial sums (default with files)")
         .one_of({"apriori", "magnitudes", "running"});
     app.add_option("--against", o->against,
                    "what D is compared with in the tolerance: exact, fp64 (any order) or another row or file")

@@ -1,12 +1,7 @@
 // `ulplab claims`: what was claimed, expected and measured, from the records in the output folder.
-#include <fmt/core.h>
-
-#include <algorithm>
 #include <iterator>
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "experiments/cli/command.hpp"
 #include "experiments/cli/pages.hpp"

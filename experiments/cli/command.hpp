@@ -4,7 +4,7 @@
 //
 //     Command verify_command() { return {"verify", "replay recordings of GPUs against the models", declare_verify}; }
 //
-// and its name in the list of experiments/cli/table.cpp. `declare_verify` adds the options to the parser and
+// and its name in the list of experiments/cli/run_ulplab.cpp. `declare_verify` adds the options to the parser and
 // returns what runs:
 //
 //     struct VerifyOptions { std::string folder; };
@@ -16,17 +16,29 @@
 //     }
 //
 // Names are a subcommand's own, since sources of one room are compiled together. A subcommand never calls exit and
-// never prints an error: it throws (softfloat/errors.hpp) or returns a code.
+// never prints an error: it throws (softfloat/errors.hpp) or returns a code. This header brings what subcommands are
+// written with: fmt, the errors, and the standard headers below.
 #pragma once
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "experiments/framework/exit_codes.hpp"
 #include "experiments/framework/options.hpp"
+#include "softfloat/errors.hpp"
 
 namespace ulp {
 
@@ -51,5 +63,18 @@ ExitCode run_ulplab(const std::vector<std::string>& arguments);
 
 /// `ulplab` with all its subcommands and their options.
 OptionParser declared_program();
+
+// What commands and options were called in 0.2.0: they are refused, with their new names. To be removed with the next
+// version.
+
+struct OldName {
+    std::string_view command;  // "explain", "gpu fma"; empty: every command
+    std::string_view option;   // "--model", "--format json"; empty: the command itself
+    std::string_view now;      // what to write in its place
+};
+std::span<const OldName> old_names();
+
+/// Throws UsageError, "sweep is now: ulplab run --grid FILE", where the arguments hold an old name.
+void refuse_old_names(const std::vector<std::string>& arguments);
 
 }  // namespace ulp

@@ -1,29 +1,103 @@
 // `ulplab compare A B`: where two training runs, traces of them, dumps of tensors or the log-probabilities of two
 // engines differ.
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <filesystem>
-#include <functional>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <sstream>
 
+#include "engine/analysis/comparison.hpp"
 #include "engine/analysis/product_difference.hpp"
 #include "engine/analysis/token_mismatch.hpp"
 #include "engine/training/trace.hpp"
 #include "experiments/cli/command.hpp"
-#include "experiments/cli/dump_comparison.hpp"
 #include "experiments/cli/explain_whole_product.hpp"
-#include "experiments/cli/training_difference.hpp"
-#include "softfloat/errors.hpp"
+#include "experiments/cli/net_declarations.hpp"
+#include "experiments/cli/pages.hpp"
+#include "experiments/framework/files.hpp"
 
 namespace ulp {
 namespace {
+
+std::string share_text(std::int64_t part, std::int64_t all) {
+    return part == 0 ? "0" : fmt::format("{:.3g}%", 100 * static_cast<double>(part) / static_cast<double>(all));
+}
+
+nlohmann::ordered_json step_or_null(const std::optional<std::int64_t>& step) {
+    return step ? nlohmann::ordered_json(*step) : nlohmann::ordered_json(nullptr);
+}
+
+nlohmann::ordered_json json_of(const TensorDifference& found) {
+    nlohmann::ordered_json json{{"name", found.name}, {"step", step_or_null(found.step)}, {"count", found.count}};
+    json["differ"] = found.differ;
+    json["first"] = found.differ > 0 ? nlohmann::ordered_json(found.first) : nlohmann::ordered_json(nullptr);
+    json["largest_ulps"] = found.most_ulps;
+    json["largest_difference"] = found.largest_difference;
+    json["only_one_nan"] = found.only_one_nan;
+    return json;
+}
+
+nlohmann::ordered_json json_of(const StepDrift& at) {
+    return {{"step", step_or_null(at.step)},
+            {"tensors", at.tensors},
+            {"tensors_differ", at.tensors_differ},
+            {"count", at.count},
+            {"differ", at.differ},
+            {"largest_ulps", at.most_ulps},
+            {"largest_difference", at.largest_difference},
+            {"first", at.first.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(at.first)}};
+}
+
+void print_drift(const std::vector<StepDrift>& drift) {
+    if (drift.size() < 2) return;
+    fmt::print("{:>10} {:>16} {:>14} {:>19} {:>12}\n", "step", "tensors differ", "numbers", "largest difference",
+               "most ulps");
+    for (const StepDrift& each : drift) {
+        fmt::print("{:>10} {:>16} {:>14} {:>19.3g} {:>12}\n", each.step ? fmt::format("{}", *each.step) : "-",
+                   fmt::format("{} of {}", each.tensors_differ, each.tensors), share_text(each.differ, each.count),
+                   each.largest_difference, each.most_ulps);
+    }
+    fmt::print("{}\n", drift_sentence(drift));
+}
+
+void print_difference(const TensorDifference& found) {
+    if (found.differ == 0) {
+        fmt::print("{}: equal, {} numbers\n", printable(found.name), found.count);
+        return;
+    }
+    fmt::print("{}: {} of {} numbers differ, first at {} (0x{:x}, 0x{:x})", printable(found.name), found.differ,
+               found.count, found.first, found.first_bits, found.first_other_bits);
+    if (found.most_ulps > 0) fmt::print(", by at most {} ulp (at {})", found.most_ulps, found.most_ulps_at);
+    if (found.only_one_nan > 0) fmt::print(", {} are NaN in one dump alone", found.only_one_nan);
+    fmt::print("\n");
+}
+
+/// Files, folders or patterns of tensors: tensor by tensor how many numbers differ, the first and by how many ulps;
+/// with several steps how the difference grows. `page` is a file for one HTML page, or empty. bits_differ where they
+/// do. Throws DataError as input_tensors and differences do.
+ExitCode compare_dumps(const std::string& a, const std::string& b, bool as_json, const std::string& page) {
+    const std::vector<TensorDifference> found = differences(input_tensors({a}), input_tensors({b}));
+    const std::vector<StepDrift> drift = drift_over_steps(found);
+    const auto first = std::ranges::find_if(found, [](const TensorDifference& each) { return each.differ > 0; });
+    if (as_json) {
+        nlohmann::ordered_json json{{"tensors", nlohmann::ordered_json::array()},
+                                    {"steps", nlohmann::ordered_json::array()},
+                                    {"first", nullptr}};
+        for (const TensorDifference& each : found) json["tensors"].push_back(json_of(each));
+        for (const StepDrift& each : drift) json["steps"].push_back(json_of(each));
+        if (first != found.end()) json["first"] = first->name;
+        fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    } else {
+        for (const TensorDifference& each : found) print_difference(each);
+        print_drift(drift);
+        if (first != found.end()) fmt::print("The first tensor that differs is {}.\n", printable(first->name));
+    }
+    if (!page.empty()) {
+        write_output(page, drift_page(found, drift, fmt::format("{} against {}", printable(a), printable(b))));
+        fmt::print(stderr, "Page: {}\n", page);
+    }
+    return first == found.end() ? ExitCode::good : ExitCode::bits_differ;
+}
 
 struct CompareOptions : NetOptions {
     std::string a, b, page;
@@ -77,9 +151,8 @@ std::string trained_again(const TraceFile& file, const std::string& path, std::s
     return fmt::format("trained again here, {} {} {}", unit_in(file), same ? "reproduces" : "does not reproduce", path);
 }
 
-/// Two software runs of the same settings can be trained again, in step, to see
-/// the product and the element. Hardware's cannot be without it: there the text
-/// says what to do.
+/// Two software runs of the same settings can be trained again, in step, to see the product and the element. Hardware's
+/// cannot be without it: there the text says what to do.
 std::string closer_look(const TraceFile& a, const TraceFile& b, const CompareOptions& options, std::size_t steps) {
     if (a.options.empty() || b.options.empty() || a.trace.steps.front().step != 0) return "";
     if (settings_of(a) != settings_of(b)) {
@@ -88,10 +161,8 @@ std::string closer_look(const TraceFile& a, const TraceFile& b, const CompareOpt
     }
     for (const TraceFile* file : {&a, &b}) {
         if (file->device == "software") continue;
-        return fmt::format(
-            "for the product and the element, on a machine with {}: "
-            "ulplab compare {} {}{}\n",
-            file->device, unit_in(a), unit_in(b), text_of_settings(a));
+        return fmt::format("for the product and the element, on a machine with {}: ulplab compare {} {}{}\n",
+                           file->device, unit_in(a), unit_in(b), text_of_settings(a));
     }
     if (unit_in(a) == unit_in(b)) {
         return trained_again(a, options.a, steps) + "\n" + trained_again(b, options.b, steps) + "\n";
@@ -99,8 +170,7 @@ std::string closer_look(const TraceFile& a, const TraceFile& b, const CompareOpt
     NetOptions run = net_options_of(a.options);
     run.steps = static_cast<std::int64_t>(steps);
     const std::string difference = first_training_difference(make_backend(unit_in(a)), make_backend(unit_in(b)), run);
-    return difference.empty() ? "trained again here, both give the same: one of "
-                                "the traces comes from another build\n"
+    return difference.empty() ? "trained again here, both give the same: one of the traces comes from another build\n"
                               : "trained again here: " + difference + "\n";
 }
 
@@ -257,19 +327,13 @@ Action declare_compare(OptionParser& app) {
     declare_arithmetic(app, *options);
     app.footer(
         "Two dumps of tensors: compares bits tensor by tensor, and over the steps in the files' names. Two traces: "
-        "names "
-        "the first step and tensor that differ; where "
-        "both are of software and of the same settings, "
-        "trains both again up to that step and names the product and "
-        "element too. Two units: trains on both in step "
-        "with the options above and names the first step, product and "
-        "element that differ, with its operands. Two files of tokens and their log-probabilities, of a sampler and a "
-        "trainer: ratios, KL divergence, growth along the sequence, and which causes would make such a gap. Two "
-        "results "
-        "of one product (--a, --b, --unit): says whether orders and units explain both, and what share of both bounds "
-        "the "
-        "difference is; exit code 0 where they do. Else exit "
-        "code 4 on a difference.\n\n" +
+        "names the first step and tensor that differ; where both are of software and of the same settings, trains both "
+        "again up to that step and names the product and element too. Two units: trains on both in step with the "
+        "options above and names the first step, product and element that differ, with its operands. Two files of "
+        "tokens and their log-probabilities, of a sampler and a trainer: ratios, KL divergence, growth along the "
+        "sequence, and which causes would make such a gap. Two results of one product (--a, --b, --unit): says whether "
+        "orders and units explain both, and what share of both bounds the difference is; exit code 0 where they do. "
+        "Else exit code 4 on a difference.\n\n" +
         recipe_lines());
     return [options] { return compare(*options); };
 }

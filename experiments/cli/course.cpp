@@ -1,26 +1,17 @@
 // `ulplab course list` and `ulplab course export DIR`.
-#include <fmt/core.h>
-
-#include <algorithm>
 #include <cstdio>
-#include <filesystem>
-#include <memory>
-#include <optional>
 #include <system_error>
 #include <thread>
 
 #include "engine/files/whole_file.hpp"
 #include "experiments/cli/command.hpp"
-#include "experiments/course/class_grading.hpp"
-#include "experiments/course/confinement_rules.hpp"
 #include "experiments/course/grade_report.hpp"
 #include "experiments/course/grader.hpp"
+#include "experiments/course/run_confined.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/settings.hpp"
-#include "softfloat/errors.hpp"
 
 namespace ulp {
-
 namespace {
 
 namespace fs = std::filesystem;
@@ -218,12 +209,11 @@ Action declare_grade(OptionParser& app) {
         .type_name("KEY=VALUE");
     app.add_flag("--without-filter", options->without_filter,
                  "run compilers and students' programs unconfined: they can do what you can");
-    app.footer(
-        "Limits, for --limit KEY=VALUE:\n" + describe(limits_of_grading()) +
-        "Students' programs run without files, processes and network; the compiler sees the system's folders and its "
-        "own.\n"
-        "The compiler is that of CXX, or g++; the Python interpreter that of PYTHON, or the system's.\n"
-        "Exit code 1 where a test failed.");
+    app.footer("Limits, for --limit KEY=VALUE:\n" + describe(limits_of_grading()) +
+               "Students' programs run without files, processes and network; the compiler sees the system's folders "
+               "and its own.\n"
+               "The compiler is that of CXX, or g++; the Python interpreter that of PYTHON, or the system's.\n"
+               "Exit code 1 where a test failed.");
     return [options] { return grade(*options); };
 }
 

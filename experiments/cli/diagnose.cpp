@@ -1,19 +1,12 @@
 // ulplab diagnose: dumped tensors of a divergence, and the net if there is one: what to try first.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <cmath>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "engine/analysis/diagnosis.hpp"
 #include "experiments/cli/command.hpp"
-#include "experiments/cli/inspection_page.hpp"
+#include "experiments/cli/pages.hpp"
 #include "experiments/cli/search_parts.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/html.hpp"
-#include "softfloat/errors.hpp"
 
 namespace ulp {
 namespace {

@@ -1,8 +1,4 @@
 // `ulplab digests`: what a short training leaves, for every recipe, as one line to compare with other machines'.
-#include <fmt/format.h>
-
-#include <memory>
-
 #include "engine/layers/attention.hpp"
 #include "engine/layers/recurrent.hpp"
 #include "engine/recipes/levels.hpp"

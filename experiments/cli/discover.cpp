@@ -1,17 +1,9 @@
 // `ulplab discover --unit SPEC`: the parameters of a matrix unit, found by asking it.
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <memory>
-
 #include "engine/products/matmul.hpp"
 #include "engine/products/unit_file.hpp"
 #include "experiments/cli/black_box.hpp"
 #include "experiments/cli/command.hpp"
-#include "experiments/cli/fitted_unit.hpp"
-#include "experiments/cli/probe_table.hpp"
 #include "experiments/cli/product_options.hpp"
-#include "softfloat/errors.hpp"
 #include "softfloat/lab/block_scaled_discovery.hpp"
 #include "softfloat/lab/discovery.hpp"
 #include "softfloat/lab/integer_discovery.hpp"
@@ -369,13 +361,12 @@ ExitCode discover_table(const DiscoverOptions& options) {
 
 Action declare_discover(OptionParser& app) {
     const auto options = std::make_shared<DiscoverOptions>();
-    app.add_option(
-           "--unit", options->unit,
-           "what to ask: a backend (soft:h100, eigen, soft:ieee), a row of the model table "
-           "(sm_90:wgmma.fp16.fp32), the description of one (FILE.json), a unit of this processor (x86:vdpbf16ps, "
-           "x86:tdpbf16ps), or a black box: " +
-               std::string(black_box_forms) +
-               "; with --table also a GPU, generation or architecture: H100, Ampere, sm_100")
+    app.add_option("--unit", options->unit,
+                   "what to ask: a backend (soft:h100, eigen, soft:ieee), a row of the model table "
+                   "(sm_90:wgmma.fp16.fp32), the description of one (FILE.json), a unit of this processor "
+                   "(x86:vdpbf16ps, x86:tdpbf16ps), or a black box: " +
+                       std::string(black_box_forms) +
+                       "; with --table also a GPU, generation or architecture: H100, Ampere, sm_100")
         .type_name("SPEC|KEY|FILE|GPU");
     declare_unit_formats(app, options->input, options->output);
     app.add_option("-k", options->k, "length of the dot product, for backends and black boxes").capture_default_str();
@@ -390,11 +381,10 @@ Action declare_discover(OptionParser& app) {
                    "only compare the unit with this row or FILE.json on the random dot products");
     app.add_option("--out", options->out,
                    "file for the description of what was found, as FILE.json; with --table, for a card's answers");
-    app.add_flag(
-        "--table", options->table,
-        "print what hypotheses and models predict for the inputs that decide between them; with --unit, what it "
-        "answers and which hypotheses that supports, where cuda (or software:sm_90) asks all instructions of "
-        "the card, and ends with exit code 4 where an answer is not its row's");
+    app.add_flag("--table", options->table,
+                 "print what hypotheses and models predict for the inputs that decide between them; with --unit, what "
+                 "it answers and which hypotheses that supports, where cuda (or software:sm_90) asks all instructions "
+                 "of the card, and ends with exit code 4 where an answer is not its row's");
     return [options] { return options->table ? discover_table(*options) : discover_unit(*options); };
 }
 

@@ -1,18 +1,12 @@
 // `ulplab doctor`: what this machine has, and what is missing.
-#include <fmt/format.h>
-
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <utility>
-#include <vector>
 
 #include "experiments/cli/command.hpp"
 #include "experiments/framework/card_evidence.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/machine.hpp"
 #include "experiments/framework/record.hpp"
-#include "softfloat/errors.hpp"
 
 namespace ulp {
 namespace {

@@ -1,16 +1,9 @@
 // `ulplab explain --unit KEY`: one dot product of a matrix unit, step by step, beside other orders and other units; or
 // which unit, order, epilogue and output format gave a whole product.
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <charconv>
-#include <functional>
 #include <limits>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <sstream>
-#include <utility>
 
 #include "engine/analysis/dot_candidates.hpp"
 #include "engine/analysis/dot_explanation.hpp"
@@ -20,7 +13,6 @@
 #include "experiments/cli/explain_whole_product.hpp"
 #include "experiments/cli/product_options.hpp"
 #include "experiments/framework/files.hpp"
-#include "softfloat/errors.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
 #include "softfloat/matrix_units/units.hpp"
 #include "softfloat/names.hpp"

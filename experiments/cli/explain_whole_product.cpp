@@ -1,16 +1,10 @@
 // `ulplab explain` of a whole product in files.
 #include "experiments/cli/explain_whole_product.hpp"
 
-#include <fmt/format.h>
-
-#include <cmath>
-#include <optional>
-
 #include "engine/analysis/product_explanation.hpp"
 #include "engine/files/npy.hpp"
 #include "experiments/cli/command.hpp"
 #include "experiments/cli/product_options.hpp"
-#include "softfloat/errors.hpp"
 
 namespace ulp {
 

@@ -1,5 +1,3 @@
-#include "experiments/cli/fitted_unit.hpp"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -8,7 +6,7 @@
 
 #include "engine/files/whole_file.hpp"
 #include "engine/products/unit_file.hpp"
-#include "engine/products/unit_limits.hpp"
+#include "experiments/cli/black_box.hpp"
 #include "experiments/cli/product_options.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/lab/model_fit.hpp"
@@ -103,8 +101,8 @@ ExitCode fit_unit(const DotUnit& unit, const FitRequest& request) {
     const ModelFit fit = fit_model(unit, starts, how);
     if (fit.check.unstable > 0) {
         fmt::print(
-            "\n{} of {} dot products gave two different results when asked twice: the unit is not deterministic, "
-            "and no description is given\n",
+            "\n{} of {} dot products gave two different results when asked twice: the unit is not deterministic, and "
+            "no description is given\n",
             fit.check.unstable, fit.check.blocks);
         return ExitCode::bits_differ;
     }

@@ -1,13 +1,10 @@
 // `ulplab gpu ...`: what needs a GPU, or a model in its place for a dry run.
 #include <fmt/chrono.h>
-#include <fmt/format.h>
 
-#include <cmath>
 #include <ctime>
 
 #include "engine/files/whole_file.hpp"
 #include "experiments/cli/gpu_commands.hpp"
-#include "softfloat/errors.hpp"
 
 namespace ulp {
 

@@ -1,22 +1,14 @@
 // `ulplab gpu attention`: fused attention on a device and by the model, and what the size of a tile changes.
-#include <fmt/format.h>
-
-#include <cmath>
 #include <cstring>
-#include <memory>
-#include <utility>
 
 #include "engine/tensor/random.hpp"
 #include "experiments/cli/gpu_commands.hpp"
 #include "experiments/framework/settings.hpp"
-#include "gpu/untried/attention.hpp"
 #include "gpu/untried/transformer_pass.hpp"
-#include "softfloat/errors.hpp"
 #include "softfloat/names.hpp"
 #include "softfloat/round.hpp"
 
 namespace ulp {
-
 namespace {
 
 struct AttentionRunOptions {

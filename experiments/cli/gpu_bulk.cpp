@@ -1,24 +1,19 @@
 // `ulplab gpu bulk`
-#include <fmt/format.h>
-
 #include <chrono>
-#include <memory>
 
 #include "engine/files/sha256.hpp"
-#include "engine/products/observed.hpp"
+#include "engine/products/matmul.hpp"
 #include "experiments/cli/gpu_commands.hpp"
 #include "experiments/framework/card_evidence.hpp"
 #include "experiments/framework/experiment.hpp"
 #include "experiments/framework/machine.hpp"
 #include "experiments/framework/product_ledger.hpp"
 #include "experiments/framework/runner.hpp"
-#include "gpu/card_products.hpp"
+#include "gpu/backends.hpp"
 #include "gpu/devices/bulk.hpp"
 #include "gpu/devices/reference.hpp"
-#include "softfloat/errors.hpp"
 
 namespace ulp {
-
 namespace {
 
 struct GpuBulkOptions {
@@ -62,10 +57,11 @@ ExitCode bulk(const GpuBulkOptions& options) {
     static_cast<void>(TimeLimit(options.seconds));
     const auto device = gpu::open_device(options.device);
     const auto rows = chosen_instructions(*device, options.instruction);
-    std::string table = provenance(device->info()) +
-                        "instruction,model,class,seed,blocks,elements,mismatches,by_plain_model,mutant_mismatches,"
-                        "mutant_elements,seconds,blocks_per_second\n";
-    fmt::print("{}", table);
+    const std::string head = provenance(device->info()) +
+                             "instruction,model,class,seed,blocks,elements,mismatches,by_plain_model,mutant_mismatches,"
+                             "mutant_elements,seconds,blocks_per_second\n";
+    fmt::print("{}", head);
+    KeptTable table(head, options.out);
     bool good = true;
     bool compared = false;
     for (const gpu::Instruction* row : rows) {
@@ -77,20 +73,15 @@ ExitCode bulk(const GpuBulkOptions& options) {
             if (!chosen(options, input_class)) continue;
             const gpu::BulkReport r = run_one(*device, options, *row, input_class);
             const std::string model = gpu::claimed_key(*row, device->info().architecture);
-            const std::string line = fmt::format(
-                "{},{},{},{},{},{},{},{},{},{},{:.3f},{:.3e}\n", row->name(), model, gpu::name_of(input_class),
-                options.seed, r.blocks, r.elements, r.mismatches, r.by_plain, r.mutant_mismatches, r.mutant_elements,
-                r.seconds, r.seconds > 0 ? static_cast<double>(r.blocks) / r.seconds : 0.0);
-            fmt::print("{}", line);
-            std::fflush(stdout);
-            table += line;
+            table.tell(fmt::format("{},{},{},{},{},{},{},{},{},{},{:.3f},{:.3e}\n", row->name(), model,
+                                   gpu::name_of(input_class), options.seed, r.blocks, r.elements, r.mismatches,
+                                   r.by_plain, r.mutant_mismatches, r.mutant_elements, r.seconds,
+                                   r.seconds > 0 ? static_cast<double>(r.blocks) / r.seconds : 0.0));
             compared = compared || r.elements > 0;
             if (r.mismatches != 0) {
-                fmt::print("# first: {}\n", r.first);
-                table += fmt::format("# first: {}\n", r.first);
+                table.tell(fmt::format("# first: {}\n", r.first));
                 good = false;
             }
-            if (!options.out.empty()) write_text(options.out, table);
         }
     }
     require_compared(compared, "no instruction has a row in the model table; see ulplab gpu info");
@@ -113,8 +104,8 @@ Action declare_gpu_bulk(OptionParser& app) {
     app.add_flag("--plain", options->plain, "compare by the plain model alone, not by its fast twin");
     app.add_option("--out", options->out, "CSV file for the counts");
     app.footer(
-        "The mutant columns count how many elements of one launch differ from the model with one fraction bit less: "
-        "a check that cannot fail proves nothing. Exit code 4 on a mismatch.");
+        "The mutant columns count how many elements of one launch differ from the model with one fraction bit less: a "
+        "check that cannot fail proves nothing. Exit code 4 on a mismatch.");
     return [options] { return bulk(*options); };
 }
 

@@ -1,17 +1,10 @@
-#include <fmt/core.h>
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <map>
-#include <memory>
 #include <set>
 
 #include "experiments/cli/gpu_commands.hpp"
-#include "gpu/devices/recorder.hpp"
+#include "gpu/devices/recording.hpp"
 #include "gpu/devices/reference.hpp"
 #include "gpu/library/cublas.hpp"
-#include "gpu/library/kernel_names.hpp"
-#include "softfloat/errors.hpp"
 
 namespace ulp {
 
@@ -162,18 +155,15 @@ ExitCode throughput(const GpuThroughputOptions& options) {
     if (options.repeats < 1) throw UsageError("--count is at least 1");
     const auto device = gpu::open_cuda_device();
     gpu::Cublas library;
-    std::string table = provenance(device->info()) + fmt::format("# cublas {}\n", library.version()) +
-                        "product,library,m,n,k,shape,seconds,teraoperations_per_second,instructions,kernels\n";
-    fmt::print("{}", table);
+    const std::string head = provenance(device->info()) + fmt::format("# cublas {}\n", library.version()) +
+                             "product,library,m,n,k,shape,seconds,teraoperations_per_second,instructions,kernels\n";
+    fmt::print("{}", head);
+    KeptTable table(head, options.out);
     for (const gpu::NamedLibraryProduct& named : gpu::library_products()) {
         for (const bool fixed_algorithm : {false, true}) {
             if (!fixed_algorithm && gpu::bits_of(named.product.a) == 8) continue;  // FP8 and int8 through cublasLt
             for (const ThroughputShape& shape : shapes(options.size)) {
-                const std::string line = row_of(library, named, fixed_algorithm, shape, options.repeats);
-                fmt::print("{}", line);
-                std::fflush(stdout);
-                table += line;
-                if (!options.out.empty()) write_text(options.out, table);
+                table.tell(row_of(library, named, fixed_algorithm, shape, options.repeats));
             }
         }
     }

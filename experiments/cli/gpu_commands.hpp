@@ -2,9 +2,6 @@
 #pragma once
 
 #include <chrono>
-#include <filesystem>
-#include <string>
-#include <vector>
 
 #include "experiments/cli/command.hpp"
 #include "gpu/devices/executor.hpp"
@@ -63,6 +60,13 @@ class KeptTable {
     void add(const std::string& line) {
         text_ += line;
         lines_ = true;
+    }
+    /// Prints the line, too, and writes the file.
+    void tell(const std::string& line) {
+        fmt::print("{}", line);
+        std::fflush(stdout);
+        add(line);
+        write();
     }
     void write() const {
         if (lines_ && !out_.empty()) write_text(out_, text_);

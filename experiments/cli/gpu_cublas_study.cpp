@@ -1,13 +1,9 @@
 // `ulplab gpu cublas-study`
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <map>
-#include <memory>
 
 #include "experiments/cli/gpu_commands.hpp"
+#include "gpu/library/cublas.hpp"
 #include "gpu/library/cublas_study.hpp"
-#include "gpu/library/kernel_names.hpp"
 
 namespace ulp {
 namespace {
@@ -27,9 +23,10 @@ struct Share {
 std::string quoted(const std::string& text) { return "\"" + text + "\""; }
 
 /// Whether the time is over; the table then says so.
-bool stopped(const TimeLimit& limit, std::string& table) {
+bool stopped(const TimeLimit& limit, KeptTable& table) {
     if (!limit.over()) return false;
-    table += "# stopped by --seconds: the cases below this line were not looked at\n";
+    table.add("# stopped by --seconds: the cases below this line were not looked at\n");
+    table.write();
     return true;
 }
 
@@ -39,20 +36,16 @@ std::string case_text(const gpu::StudyCase& c) {
 
 ExitCode trace_simt(const GpuCublasStudyOptions& options, const TimeLimit& limit, const gpu::LibraryCall& call,
                     const std::string& head, const std::vector<std::string>& kernels) {
-    std::string table = head + "product,library,m,n,k,survivors,words,kernels\n";
-    fmt::print("{}", table);
+    const std::string columns = "product,library,m,n,k,survivors,words,kernels\n";
+    fmt::print("{}{}", head, columns);
+    KeptTable table(head + columns, options.out);
     for (const gpu::StudyCase& c : gpu::simt_cases()) {
         if (stopped(limit, table)) break;
         const gpu::SimtTraces traces = gpu::simt_traces(call, c);
-        const std::string line = fmt::format("{},{},{},{}\n", case_text(c),
-                                             quoted(traces.skipped.empty() ? traces.survivors : traces.skipped),
-                                             traces.words, quoted(fmt::format("{}", fmt::join(kernels, " + "))));
-        fmt::print("{}", line);
-        std::fflush(stdout);
-        table += line;
-        if (!options.out.empty()) write_text(options.out, table);
+        table.tell(fmt::format("{},{},{},{}\n", case_text(c),
+                               quoted(traces.skipped.empty() ? traces.survivors : traces.skipped), traces.words,
+                               quoted(fmt::format("{}", fmt::join(kernels, " + ")))));
     }
-    if (!options.out.empty()) write_text(options.out, table);
     return ExitCode::good;
 }
 
@@ -67,32 +60,25 @@ ExitCode study_cublas(const GpuCublasStudyOptions& options) {
     };
     const std::string head = provenance(device->info()) + fmt::format("# cublas {}\n", library.version());
     if (options.type == "simt") return trace_simt(options, limit, call, head, kernels);
-    std::string table = head + "product,library,m,n,k,predicted,equal,elements,prediction,survivors,kernels\n";
-    fmt::print("{}", table);
+    const std::string columns = "product,library,m,n,k,predicted,equal,elements,prediction,survivors,kernels\n";
+    fmt::print("{}{}", head, columns);
+    KeptTable table(head + columns, options.out);
     std::map<std::string, Share> shares;
     for (const gpu::StudyCase& c : gpu::study_cases(options.quick)) {
         if (stopped(limit, table)) break;
         const gpu::StudyResult r = gpu::study(call, c, device->info().architecture);
-        const std::string line = fmt::format("{},{},{},{},{},{},{}\n", case_text(c),
-                                             r.skipped.empty() ? (r.predicted() ? "yes" : "no") : "skipped", r.equal,
-                                             r.total, quoted(r.skipped.empty() ? r.prediction : r.skipped),
-                                             quoted(r.survivors), quoted(fmt::format("{}", fmt::join(kernels, " + "))));
-        fmt::print("{}", line);
-        std::fflush(stdout);
-        table += line;
-        if (!options.out.empty()) write_text(options.out, table);
+        table.tell(fmt::format("{},{},{},{},{},{},{}\n", case_text(c),
+                               r.skipped.empty() ? (r.predicted() ? "yes" : "no") : "skipped", r.equal, r.total,
+                               quoted(r.skipped.empty() ? r.prediction : r.skipped), quoted(r.survivors),
+                               quoted(fmt::format("{}", fmt::join(kernels, " + ")))));
         if (!r.skipped.empty()) continue;
         Share& share = shares[c.product];
         share.predicted += r.predicted() ? 1 : 0;
         ++share.cases;
     }
     for (const auto& [product, share] : shares) {
-        const std::string line =
-            fmt::format("# {}: {} of {} shapes predicted bit for bit\n", product, share.predicted, share.cases);
-        fmt::print("{}", line);
-        table += line;
+        table.tell(fmt::format("# {}: {} of {} shapes predicted bit for bit\n", product, share.predicted, share.cases));
     }
-    if (!options.out.empty()) write_text(options.out, table);
     return ExitCode::good;
 }
 
@@ -101,10 +87,9 @@ ExitCode study_cublas(const GpuCublasStudyOptions& options) {
 Action declare_gpu_cublas_study(OptionParser& app) {
     const auto options = std::make_shared<GpuCublasStudyOptions>();
     app.add_flag("--quick", options->quick, "fewer shapes");
-    app.add_option(
-           "--type", options->type,
-           "type of products: tensor_core, or simt: fp32, and matrices times vectors, with survivors and words of "
-           "D, from which their orders can be sought")
+    app.add_option("--type", options->type,
+                   "type of products: tensor_core, or simt: fp32, and matrices times vectors, with survivors and words "
+                   "of D, from which their orders can be sought")
         .one_of({"tensor_core", "simt"})
         .capture_default_str();
     app.add_option("--seconds", options->seconds, "stop after that time");

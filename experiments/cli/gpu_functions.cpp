@@ -1,23 +1,14 @@
 // `ulplab gpu functions`: a GPU's functions of single numbers, asked for whole ranges of operands.
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <charconv>
-#include <filesystem>
-#include <memory>
-#include <span>
 #include <sstream>
 
 #include "engine/files/npy.hpp"
 #include "engine/files/whole_file.hpp"
 #include "experiments/cli/gpu_commands.hpp"
 #include "gpu/untried/fma_classes.hpp"
-#include "gpu/untried/fma_run.hpp"
 #include "gpu/untried/functions.hpp"
-#include "softfloat/errors.hpp"
 
 namespace ulp {
-
 namespace {
 
 constexpr std::uint64_t operands_of_range = std::uint64_t{1} << 24;
@@ -188,10 +179,9 @@ Progress progress_of(const FmaOptions& options, const gpu::DeviceInfo& info) {
         if (line.starts_with("#") || line == fma_columns) continue;
         const auto cells = numbers_of(line);
         if (cells.size() != 5 || cells[0] != progress.next || cells[1] == 0) {
-            throw DataError(
-                fmt::format("{}:{}: this is not the range that begins at pair {}; give another --out or "
-                            "the --from of that run",
-                            options.out, number, progress.next));
+            throw DataError(fmt::format(
+                "{}:{}: this is not the range that begins at pair {}; give another --out or the --from of that run",
+                options.out, number, progress.next));
         }
         progress.next += cells[1];
         progress.classes += cells[1] << 16;

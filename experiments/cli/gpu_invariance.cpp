@@ -1,13 +1,8 @@
 // `ulplab gpu invariance`: whether the outputs of a token depend on how many others are in the batch.
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <charconv>
-#include <memory>
 
 #include "experiments/cli/gpu_commands.hpp"
 #include "gpu/untried/invariance.hpp"
-#include "softfloat/errors.hpp"
 
 namespace ulp {
 namespace {
@@ -183,9 +178,8 @@ Action declare_gpu_invariance(OptionParser& app) {
     app.add_option("--out", options->out, "CSV file for the table");
     app.footer(
         "Remedies run too: the algorithm of the most tokens pinned, a split of 1, and a kernel of our own; the table "
-        "names "
-        "the error that each costs. A change is predicted from the words that the predicted orders give. Exit code 4 "
-        "when the library's words, or a remedy's, are not those predicted.");
+        "names the error that each costs. A change is predicted from the words that the predicted orders give. Exit "
+        "code 4 when the library's words, or a remedy's, are not those predicted.");
     return [options] { return invariance(*options); };
 }
 

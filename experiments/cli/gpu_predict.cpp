@@ -1,9 +1,5 @@
 // `ulplab gpu shapes`, `answers` and `predict`: products of cuBLAS, predicted before they run.
-#include <fmt/format.h>
-
 #include <chrono>
-#include <filesystem>
-#include <memory>
 
 #include "engine/files/sha256.hpp"
 #include "engine/files/whole_file.hpp"
@@ -11,11 +7,8 @@
 #include "experiments/framework/long_work.hpp"
 #include "experiments/framework/machine.hpp"
 #include "gpu/untried/judgement.hpp"
-#include "gpu/untried/predictions.hpp"
-#include "softfloat/errors.hpp"
 
 namespace ulp {
-
 namespace {
 
 struct PredictOptions {
@@ -174,10 +167,9 @@ Action declare_gpu_predict(OptionParser& app) {
     const auto options = std::make_shared<PredictOptions>();
     const DeclaredOption device = add_device_option(app, options->device);
     app.add_option("--shapes", options->shapes, "list of shapes, from `ulplab gpu shapes`").required();
-    app.add_option(
-           "--answers", options->answers,
-           "stored answers, from `ulplab gpu answers`; then no GPU is needed. Without: the device is asked, and runs "
-           "nothing")
+    app.add_option("--answers", options->answers,
+                   "stored answers, from `ulplab gpu answers`; then no GPU is needed. Without: the device is asked, "
+                   "and runs nothing")
         .excludes(device);
     app.add_option("--out", options->out, "file for the predictions").required();
     app.footer("Commit the file of predictions before `ulplab gpu judge` reads it.");

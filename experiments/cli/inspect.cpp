@@ -1,18 +1,8 @@
 // ulplab inspect: what tensors of files hold, what formats lose of them, which loss scales fit.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <cmath>
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "engine/analysis/inspection_json.hpp"
 #include "experiments/cli/command.hpp"
-#include "experiments/cli/inspection_page.hpp"
+#include "experiments/cli/pages.hpp"
 #include "experiments/framework/files.hpp"
-#include "softfloat/errors.hpp"
 
 namespace ulp {
 namespace {
@@ -133,10 +123,9 @@ ExitCode inspect(const InspectOptions& options) {
 
 Action declare_inspect(OptionParser& app) {
     const auto options = std::make_shared<InspectOptions>();
-    app.add_option(
-           "FILES", options->files,
-           "files (.npy, .npz, .safetensors), folders of them, and patterns; the last number in a file's name is "
-           "its step")
+    app.add_option("FILES", options->files,
+                   "files (.npy, .npz, .safetensors), folders of them, and patterns; the last number in a file's name "
+                   "is its step")
         .required();
     app.add_option("--format", options->formats,
                    "number formats to judge, also block-scaled ones such as mxfp8 and nvfp4; several, or with commas")

@@ -1,10 +1,7 @@
-#include "experiments/cli/inspection_page.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <limits>
-
+#include "experiments/cli/pages.hpp"
 #include "experiments/framework/html.hpp"
 
 namespace ulp {

@@ -1,9 +1,6 @@
 // `ulplab dev manual` and `ulplab dev page commands`: the manual pages and the reference of the command line, from the
 // same declarations as --help.
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
-#include <memory>
 
 #include "engine/files/whole_file.hpp"
 #include "experiments/cli/command.hpp"
@@ -11,7 +8,6 @@
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/machine.hpp"
 #include "experiments/framework/values.hpp"
-#include "softfloat/errors.hpp"
 
 namespace ulp {
 namespace {

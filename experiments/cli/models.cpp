@@ -1,9 +1,5 @@
 // `ulplab models`: the tables of matrix instructions, with what stands behind each row, and the backends.
-#include <fmt/core.h>
-
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "engine/products/matmul.hpp"
 #include "engine/products/unit_file.hpp"
@@ -11,7 +7,6 @@
 #include "experiments/cli/pages.hpp"
 #include "experiments/cli/product_options.hpp"
 #include "experiments/framework/values.hpp"
-#include "softfloat/errors.hpp"
 #include "softfloat/matrix_units/units.hpp"
 #include "softfloat/names.hpp"
 
@@ -191,17 +186,15 @@ std::string models_page() {
         "[policies.hpp](../../softfloat/matrix_units/policies.hpp) on the points where the published models "
         "disagree.\n\n"
         "Evidence is given aspect by aspect: ordinary values, zeros, exponent floor, subnormals, infinities and "
-        "overflow, "
-        "NaN. *Verified live* (L): recordings of a GPU in this repository decide the aspect and agree with the row bit "
-        "for bit, and so do the bulk runs named; or a test compares the row with the processor itself. *Recorded* (R): "
-        "so do published recordings that are not in this repository. *Published* (p): stated by the source named, "
-        "not checked here. A dash: the unit has no such aspect. A recording decides an aspect if it contradicts every "
-        "other reading of it that can give other bits at all: each other policy set's zeros, exponent floor or "
-        "subnormal "
-        "rules; flushed subnormals; overflow to the largest number; another NaN. It decides ordinary values if it "
-        "contradicts at least one other parameter, such as another F. A test computes this. "
-        "[mma_sim.md](../mma_sim.md): the "
-        "comparison with MMA-Sim's code, and the instructions that have no row.\n\n";
+        "overflow, NaN. *Verified live* (L): recordings of a GPU in this repository decide the aspect and agree with "
+        "the row bit for bit, and so do the bulk runs named; or a test compares the row with the processor itself. "
+        "*Recorded* (R): so do published recordings that are not in this repository. *Published* (p): stated by the "
+        "source named, not checked here. A dash: the unit has no such aspect. A recording decides an aspect if it "
+        "contradicts every other reading of it that can give other bits at all: each other policy set's zeros, "
+        "exponent floor or subnormal rules; flushed subnormals; overflow to the largest number; another NaN. It "
+        "decides ordinary values if it contradicts at least one other parameter, such as another F. A test computes "
+        "this. [mma_sim.md](../mma_sim.md): the comparison with MMA-Sim's code, and the instructions that have no "
+        "row.\n\n";
     return generated_document("Matrix instructions", "ulplab dev page models",
                               explanation + markdown_table({"model", "summation", "k", "group", "F", "rounding", "bits",
                                                             "policy", "aspects", "evidence"},

@@ -24,10 +24,9 @@ void declare_net(OptionParser& app, NetOptions& o) {
     app.add_option("--batch", o.batch, "examples a step").capture_default_str();
     const DeclaredOption mnist = app.add_option("--mnist", o.mnist, "folder of the real digits");
     const DeclaredOption data =
-        app.add_option(
-               "--data", o.data,
-               "examples of the task images, .npy of any shape of the net's size, with --labels; of the task text a "
-               "text file, or .npy of token numbers in a row; the last tenth is for testing")
+        app.add_option("--data", o.data,
+                       "examples of the task images, .npy of any shape of the net's size, with --labels; of the task "
+                       "text a text file, or .npy of token numbers in a row; the last tenth is for testing")
             .excludes(mnist);
     app.add_option("--images", o.images, "generated examples to train on")
         .capture_default_str()
@@ -47,9 +46,9 @@ void declare_arithmetic(OptionParser& app, NetOptions& o) {
     app.add_option("--set", o.overrides, "property of the level; may be repeated")
         .repeated()
         .type_name("PROPERTY=VALUE");
-    app.add_option("--fp32", o.fp32,
-                   "operation that is computed and stored in fp32 whatever the recipe, as softmax; several, or with "
-                   "commas")
+    app.add_option(
+           "--fp32", o.fp32,
+           "operation that is computed and stored in fp32 whatever the recipe, as softmax; several, or with commas")
         .repeated()
         .delimiter(',');
     app.add_option(

@@ -1,9 +1,11 @@
 // The options of the commands that train a net.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "engine/nets/net_options.hpp"
+#include "engine/products/matmul.hpp"
 #include "experiments/framework/options.hpp"
 
 namespace ulp {
@@ -29,5 +31,14 @@ std::string names_of(const Rows& rows, const Name& name_of_row) {
 Recipe announced_recipe(const NetOptions& options);
 /// The way back. Throws UsageError for an option that is not one of a training.
 NetOptions net_options_of(const std::vector<std::pair<std::string, std::string>>& words);
+
+// Where two training runs of one net part that differ in what multiplies.
+
+/// Trains the options' net on both backends in step. Empty if they do not differ; else in words: the step and the
+/// product that differ first (its place in the step, layer, pass, types and shapes), the element of it with both
+/// results, the first parameter and element that differ later, after which step, and the product's operands; or the
+/// parameter alone, if no product differs before it.
+std::string first_training_difference(std::unique_ptr<MatmulBackend> a, std::unique_ptr<MatmulBackend> b,
+                                      const NetOptions& options);
 
 }  // namespace ulp

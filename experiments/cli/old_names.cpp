@@ -1,11 +1,6 @@
-#include "experiments/cli/old_names.hpp"
 
-#include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-
-#include "softfloat/errors.hpp"
+#include "experiments/cli/command.hpp"
 
 namespace ulp {
 namespace {

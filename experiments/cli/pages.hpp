@@ -2,6 +2,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
+
+#include "engine/analysis/comparison.hpp"
+#include "engine/analysis/inspection_json.hpp"
 
 namespace ulp {
 
@@ -13,5 +17,16 @@ std::string formats_page();
 std::string models_page();
 std::string quantizations_page();
 std::string trainings_page();
+
+// What `ulplab inspect` found, as one page without a network.
+
+/// `title` names the files.
+std::string inspection_page(const Inspection& inspection, const std::string& title);
+/// The same as parts of another page: the losses and the loss scale, without tensors.
+std::string inspection_summary_html(const Inspection& inspection);
+
+/// Two dumps, step by step and tensor by tensor.
+std::string drift_page(const std::vector<TensorDifference>& differences, const std::vector<StepDrift>& drift,
+                       const std::string& title);
 
 }  // namespace ulp

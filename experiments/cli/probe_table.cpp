@@ -1,18 +1,9 @@
-#include "experiments/cli/probe_table.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <array>
-#include <memory>
 #include <set>
-#include <string_view>
 
 #include "experiments/cli/black_box.hpp"
 #include "experiments/cli/gpu_commands.hpp"
-#include "gpu/devices/recorder.hpp"
-#include "softfloat/errors.hpp"
+#include "gpu/devices/recording.hpp"
 #include "softfloat/lab/integer_discovery.hpp"
 #include "softfloat/lab/probes.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"

@@ -14,7 +14,7 @@
 #include <tuple>
 
 #include "engine/files/npy.hpp"
-#include "engine/products/on_grid.hpp"
+#include "engine/products/matmul.hpp"
 #include "engine/products/unit_file.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
@@ -25,7 +25,6 @@
 #include "softfloat/support/nearest_names.hpp"
 
 namespace ulp {
-
 namespace {
 
 constexpr std::string_view words_of_order =
@@ -223,10 +222,9 @@ npy::Array taken_apart(const std::filesystem::path& path, const npy::Array& pair
                        Pairs along) {
     if (along == Pairs::none) return pairs;
     if (format.storage_bits() != 4 || pairs.dtype != "|u1") {
-        throw DataError(
-            fmt::format("{}: --packed is for bytes of two 4-bit codes; the unit's operands are {}, and the "
-                        "file's type is '{}'",
-                        path.string(), name_of(format), pairs.dtype));
+        throw DataError(fmt::format(
+            "{}: --packed is for bytes of two 4-bit codes; the unit's operands are {}, and the file's type is '{}'",
+            path.string(), name_of(format), pairs.dtype));
     }
     const bool down = along == Pairs::down;
     npy::Array codes{"|u1", {pairs.shape[0] * (down ? 2 : 1), pairs.shape[1] * (down ? 1 : 2)}, false, {}};

@@ -1,13 +1,6 @@
 // ulplab quantize: the tensors of a file in a narrow format, as codes, scales and the numbers that they stand for.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <cstring>
-#include <filesystem>
-#include <memory>
 #include <stdexcept>
 
 #include "engine/analysis/input_files.hpp"
@@ -128,8 +121,7 @@ void set_rounding(const QuantizeOptions& options, Context& context) {
     const auto bits = whole_number_of(std::string_view(options.rounding).substr(colon + 1), 1);
     if (!stochastic || !bits || *bits > 32) {
         throw UsageError(
-            fmt::format("--rounding {}: only stochastic rounding has random bits, from 1 to 32, such as "
-                        "stochastic:16",
+            fmt::format("--rounding {}: only stochastic rounding has random bits, from 1 to 32, such as stochastic:16",
                         options.rounding));
     }
     context.random_bits = *bits;

@@ -1,10 +1,6 @@
-#include "experiments/cli/recipe_page.hpp"
 
-#include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-
+#include "experiments/cli/search_parts.hpp"
 #include "experiments/framework/html.hpp"
 
 namespace ulp {

@@ -1,12 +1,7 @@
-#include "experiments/cli/recipe_study.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <charconv>
-#include <cmath>
 
-#include "softfloat/errors.hpp"
+#include "experiments/cli/search_parts.hpp"
 
 namespace ulp {
 namespace {

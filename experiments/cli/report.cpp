@@ -1,18 +1,12 @@
 // `ulplab report`: pages of all results; with --draw their figures once more, from their data and the templates as they
 // are now.
-#include "experiments/framework/report.hpp"
-
-#include <fmt/core.h>
-
-#include <memory>
-
 #include "engine/files/whole_file.hpp"
 #include "experiments/cli/command.hpp"
 #include "experiments/framework/experiment.hpp"
 #include "experiments/framework/figures.hpp"
 #include "experiments/framework/files.hpp"
+#include "experiments/framework/html.hpp"
 #include "experiments/framework/record.hpp"
-#include "softfloat/errors.hpp"
 
 namespace ulp {
 namespace {

@@ -1,19 +1,9 @@
 // Parses the command line of `ulplab` and runs the subcommand that it names.
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
-#include <memory>
-#include <utility>
-
 #include "experiments/cli/command.hpp"
-#include "experiments/cli/old_names.hpp"
 #include "experiments/framework/machine.hpp"
-#include "softfloat/errors.hpp"
 #include "softfloat/support/nearest_names.hpp"
 
 namespace ulp {
-
 namespace {
 
 /// The parser would only say that a subcommand is required.

@@ -1,14 +1,11 @@
 // `ulplab search`: which operations must stay in fp32, which loss scales work, which format is enough.
-#include <fmt/format.h>
 #include <signal.h>
 
-#include <cmath>
 #include <limits>
 
 #include "experiments/cli/search_parts.hpp"
 #include "experiments/framework/long_work.hpp"
 #include "experiments/training/parity.hpp"
-#include "softfloat/errors.hpp"
 
 namespace ulp {
 
@@ -56,8 +53,8 @@ std::optional<SearchReference> reference_of(Trials& trials, const SearchOptions&
     for (const double loss : reference.losses) {
         if (std::isfinite(loss)) continue;
         fmt::print(
-            "fp32 itself ends with a loss that is infinite or NaN, so there is nothing to compare with; "
-            "try a smaller --learning-rate\n");
+            "fp32 itself ends with a loss that is infinite or NaN, so there is nothing to compare with; try a smaller "
+            "--learning-rate\n");
         return std::nullopt;
     }
     reference.room = margin_of(reference.losses, options.margin).size;

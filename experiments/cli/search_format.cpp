@@ -1,15 +1,9 @@
 // `ulplab search format`: recipes from the cheapest on, until one's loss is as good as the reference's.
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "experiments/cli/recipe_page.hpp"
 #include "experiments/cli/search_parts.hpp"
 #include "experiments/framework/files.hpp"
-#include "softfloat/errors.hpp"
 
 namespace ulp {
 namespace {

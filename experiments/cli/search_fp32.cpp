@@ -1,11 +1,7 @@
 // `ulplab search fp32`: delta debugging over the operations of a net.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include "engine/recipes/cast_lists.hpp"
+#include "engine/recipes/recipe.hpp"
 #include "experiments/cli/search_parts.hpp"
 #include "experiments/shared/delta_debugging.hpp"
-#include "softfloat/errors.hpp"
 
 namespace ulp {
 namespace {
@@ -26,10 +22,8 @@ class Fp32Search {
           operations_(without(operations_of(net, task_of(net, options, options.seed)), options.fp32)) {
         require_operations(options, operations_of(net, task_of(net, options, options.seed)));
         if (recipe_.low == formats::fp32) {
-            throw UsageError(
-                fmt::format("recipe {} has everything in fp32; choose one with narrower formats, as "
-                            "mixed_fp16",
-                            recipe_.name));
+            throw UsageError(fmt::format(
+                "recipe {} has everything in fp32; choose one with narrower formats, as mixed_fp16", recipe_.name));
         }
     }
     ExitCode run();
@@ -74,8 +68,8 @@ ExitCode Fp32Search::run() {
     const double all = difference(operations_);
     if (!(all <= reference_->room)) {
         fmt::print(
-            "Nothing found: with all operations in fp32 the loss of {} still differs from fp32's by {} (margin "
-            "{}). What is left in {} are weights and inputs; `ulplab search scale` or another --recipe may help.\n",
+            "Nothing found: with all operations in fp32 the loss of {} still differs from fp32's by {} (margin {}). "
+            "What is left in {} are weights and inputs; `ulplab search scale` or another --recipe may help.\n",
             recipe_.name, difference_text(all), room_text(options_, *reference_), recipe_.name);
         return ExitCode::claim_failed;
     }

@@ -1,12 +1,6 @@
 // `ulplab search scale`: which constant loss scales 2^n work, predicted from the gradients of one run in fp32, and
 // measured.
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-
 #include "experiments/cli/search_parts.hpp"
-#include "softfloat/errors.hpp"
 #include "softfloat/names.hpp"
 #include "softfloat/round.hpp"
 
@@ -92,8 +86,7 @@ ExitCode report_scales(const std::vector<MeasuredScale>& scales, const ScaleOpti
     if (first == last) {
         fmt::print(
             "Nothing found: no loss scale from 2^{} to 2^{} keeps the loss within the margin ({}). `ulplab search "
-            "fp32` "
-            "may name operations to keep in fp32, or a format with more exponents (bf16) helps.\n",
+            "fp32` may name operations to keep in fp32, or a format with more exponents (bf16) helps.\n",
             scales.front().exponent, scales.back().exponent, room);
         return ExitCode::claim_failed;
     }

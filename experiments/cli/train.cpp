@@ -1,16 +1,10 @@
 // `ulplab train`: one net under one recipe and matrix unit, with everything that can be watched of it.
-#include <fmt/format.h>
 #include <signal.h>
 
 #include <charconv>
-#include <cmath>
 #include <cstdio>
-#include <filesystem>
 #include <map>
-#include <memory>
-#include <optional>
 #include <sstream>
-#include <string_view>
 
 #include "engine/files/sha256.hpp"
 #include "engine/files/whole_file.hpp"
@@ -24,7 +18,6 @@
 #include "experiments/cli/train_report.hpp"
 #include "experiments/framework/long_work.hpp"
 #include "gpu/devices/executor.hpp"
-#include "softfloat/errors.hpp"
 #include "softfloat/names.hpp"
 
 namespace ulp {
@@ -369,10 +362,9 @@ Action declare_train(OptionParser& app) {
                    "file that is saved ten times and at Ctrl-C, and resumed from where it exists; locked meanwhile");
     app.add_option("--out", o->save_weights, "file for the trained weights, .safetensors with the same names");
     app.add_option("--products", o->products, "file for the log of every product: shape, backend, path and why");
-    app.add_option(
-        "--trace", o->trace,
-        "file for every step's loss, its bits, loss scale and a digest of each parameter, as CSV under lines "
-        "that say what multiplied and with which options; for `ulplab compare`");
+    app.add_option("--trace", o->trace,
+                   "file for every step's loss, its bits, loss scale and a digest of each parameter, as CSV under "
+                   "lines that say what multiplied and with which options; for `ulplab compare`");
     app.add_option("--histograms", o->histograms,
                    "file for the exponents of weights, activations and gradients of all steps, as CSV; gradients "
                    "without the loss scale");

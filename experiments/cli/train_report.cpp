@@ -7,7 +7,6 @@
 #include <charconv>
 #include <filesystem>
 #include <sstream>
-#include <stdexcept>
 #include <vector>
 
 #include "engine/files/whole_file.hpp"
@@ -130,8 +129,8 @@ void HistogramLog::continue_from(const std::string& file, const KeptTexts& kept)
     const auto is_whole = [](const auto& row) { return row.second.size() == all_counts; };
     if (!before_.empty() && std::ranges::all_of(before_, is_whole)) return;
     throw DataError(file +
-                    ": was saved without --histograms, so the steps before it are not counted; leave --histograms "
-                    "out, or train anew under another --checkpoint");
+                    ": was saved without --histograms, so the steps before it are not counted; leave --histograms out, "
+                    "or train anew under another --checkpoint");
 }
 
 Trace trace_before(const std::string& file, std::int64_t steps, const Model& model) {

@@ -1,5 +1,3 @@
-#include "experiments/cli/training_difference.hpp"
-
 #include <fmt/format.h>
 
 #include <bit>
@@ -7,6 +5,7 @@
 
 #include "engine/nets/net_tasks.hpp"
 #include "engine/training/trainer.hpp"
+#include "experiments/cli/net_declarations.hpp"
 
 namespace ulp {
 namespace {

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
-#include <memory>
 
 #include "experiments/cli/pages.hpp"
 #include "experiments/framework/experiment.hpp"
@@ -83,10 +81,9 @@ bool trains(const Experiment& experiment, const Register& all) {
 
 constexpr std::string_view lead =
     "The experiments that train, from the registers of their quick and full runs. Parameters: of each net. Steps: of "
-    "each "
-    "training. Training runs: of all arithmetics and seeds together. Time: of all processors' threads. Origin: whether "
-    "something was inserted so that low precision fails. Effect: what the claim of the failure measured, with its 95 % "
-    "interval where it has one; of an experiment that shows no failure, its first comparison with fp32.\n\n";
+    "each training. Training runs: of all arithmetics and seeds together. Time: of all processors' threads. Origin: "
+    "whether something was inserted so that low precision fails. Effect: what the claim of the failure measured, with "
+    "its 95 % interval where it has one; of an experiment that shows no failure, its first comparison with fp32.\n\n";
 
 }  // namespace
 

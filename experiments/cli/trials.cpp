@@ -1,22 +1,15 @@
-#include "experiments/cli/trials.hpp"
-
-#include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cmath>
 #include <limits>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "engine/files/sha256.hpp"
 #include "engine/files/whole_file.hpp"
 #include "engine/training/run_identity.hpp"
+#include "experiments/cli/search_parts.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/long_work.hpp"
 #include "experiments/framework/machine.hpp"
-#include "softfloat/errors.hpp"
 
 namespace ulp {
 namespace {

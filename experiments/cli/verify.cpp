@@ -1,22 +1,13 @@
 // `ulplab verify PATH...`: replays recordings of GPUs against the models, or on a device.
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <bit>
-#include <filesystem>
-#include <functional>
 #include <map>
-#include <memory>
-#include <optional>
 
 #include "experiments/cli/black_box.hpp"
 #include "experiments/cli/command.hpp"
 #include "experiments/cli/product_options.hpp"
+#include "gpu/devices/bulk.hpp"
 #include "gpu/devices/executor.hpp"
-#include "gpu/devices/live_verify.hpp"
 #include "gpu/devices/recording.hpp"
 #include "gpu/devices/reference.hpp"
-#include "softfloat/errors.hpp"
 #include "softfloat/lab/integer_discovery.hpp"
 #include "softfloat/lab/recordings.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
@@ -219,8 +210,8 @@ ExitCode verify(const Options& options) {
     if (counts[Comparison::different] > 0) return ExitCode::bits_differ;
     if (const int none = counts[Comparison::no_model]; none > 0) {
         throw DataError(
-            fmt::format("{} of the recordings could not be compared: no model has these formats on this GPU "
-                        "(`ulplab models` lists what there is)",
+            fmt::format("{} of the recordings could not be compared: no model has these formats on this GPU (`ulplab "
+                        "models` lists what there is)",
                         none));
     }
     return ExitCode::good;
@@ -229,20 +220,19 @@ ExitCode verify(const Options& options) {
 Action declare(OptionParser& app) {
     const auto options = std::make_shared<Options>();
     app.add_option("PATH", options->paths,
-                   "recordings: .recording files and folders of them, or folders in the published "
-                   "layout, of several GPUs, of one, or of one format")
+                   "recordings: .recording files and folders of them, or folders in the published layout, of several "
+                   "GPUs, of one, or of one format")
         .required();
     declare_policy(app, options->policy);
     app.add_option("--unit", options->unit,
                    fmt::format("unit compared in place of the table's model: a row, FILE.json, {}", black_box_forms));
-    app.add_option(
-        "--device", options->device,
-        "device that runs the recorded inputs: cuda, or software:sm_90 and the like; its answers are compared "
-        "with the recording and with its models");
+    app.add_option("--device", options->device,
+                   "device that runs the recorded inputs: cuda, or software:sm_90 and the like; its answers are "
+                   "compared with the recording and with its models");
     app.footer(
-        "Prints a line per recording; of a folder with both kinds, both. Exit code 4 when a bit differs from the "
-        "model or, with --device, from a recording of the same architecture, 3 when a recording is incomplete or has "
-        "no model.");
+        "Prints a line per recording; of a folder with both kinds, both. Exit code 4 when a bit differs from the model "
+        "or, with --device, from a recording of the same architecture, 3 when a recording is incomplete or has no "
+        "model.");
     return [options] { return verify(*options); };
 }
 

@@ -1,10 +1,10 @@
-#include "experiments/course/assembly_check.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <regex>
+
+#include "experiments/course/exercise.hpp"
 
 namespace ulp::course {
 namespace {
@@ -18,8 +18,8 @@ std::string_view trimmed_line(std::string_view line) {
 /// libgcc's and compiler-rt's functions on fp16, bf16, x87's and quad numbers, and on decimal ones.
 bool is_wide_or_narrow_call(const std::string& symbol) {
     static const std::regex pattern(
-        "__(extend|trunc|fixuns|fix|floatun|float|add|sub|mul|div|neg|eq|ne|lt|le|gt|ge|unord|cmp|pow)"
-        "[a-z]*(hf|bf|xf|tf|kf|hc|xc|tc)[a-z]*[0-9]?|__gnu_(h2f|f2h)_ieee|__(bid|dpd)_.*");
+        "__(extend|trunc|fixuns|fix|floatun|float|add|sub|mul|div|neg|eq|ne|lt|le|gt|ge|unord|cmp|pow)[a-z]*(hf|bf|xf|"
+        "tf|kf|hc|xc|tc)[a-z]*[0-9]?|__gnu_(h2f|f2h)_ieee|__(bid|dpd)_.*");
     return symbol.starts_with("__") && std::regex_match(symbol, pattern);
 }
 

@@ -1,5 +1,3 @@
-#include "experiments/course/class_grading.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,9 +10,8 @@
 
 #include "engine/files/sha256.hpp"
 #include "engine/files/whole_file.hpp"
-#include "experiments/course/conversation.hpp"
 #include "experiments/course/grade_report.hpp"
-#include "experiments/course/judging.hpp"
+#include "experiments/course/grader.hpp"
 #include "experiments/framework/files.hpp"
 #include "softfloat/errors.hpp"
 

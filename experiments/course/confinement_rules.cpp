@@ -1,5 +1,3 @@
-#include "experiments/course/confinement_rules.hpp"
-
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <linux/audit.h>
@@ -19,8 +17,9 @@
 #include <span>
 #include <system_error>
 
-namespace ulp::course {
+#include "experiments/course/run_confined.hpp"
 
+namespace ulp::course {
 namespace {
 
 #if defined(__x86_64__)

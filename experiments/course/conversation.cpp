@@ -1,5 +1,3 @@
-#include "experiments/course/conversation.hpp"
-
 #include <fmt/format.h>
 #include <signal.h>
 #include <string.h>
@@ -7,7 +5,8 @@
 #include <cstring>
 #include <sstream>
 
-#include "experiments/course/confinement_rules.hpp"
+#include "experiments/course/grader.hpp"
+#include "experiments/course/run_confined.hpp"
 
 namespace ulp::course {
 namespace {

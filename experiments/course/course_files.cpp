@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <csignal>
 #include <stdexcept>
 #include <string>
 #include <system_error>

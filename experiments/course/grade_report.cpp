@@ -10,7 +10,6 @@
 #include "softfloat/errors.hpp"
 
 namespace ulp::course {
-
 namespace {
 
 std::string outcome_text(const ExerciseResult& result) {
@@ -132,8 +131,7 @@ std::string junit_xml(const std::vector<ExerciseResult>& results) {
         all_failures += failures;
     }
     return fmt::format(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites tests=\"{}\" failures=\"{}\">\n{}"
-        "</testsuites>\n",
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites tests=\"{}\" failures=\"{}\">\n{}</testsuites>\n",
         all_tests, all_failures, suites);
 }
 

@@ -7,11 +7,9 @@
 #include <sstream>
 #include <system_error>
 
-#include "experiments/course/assembly_check.hpp"
-#include "experiments/course/confinement_rules.hpp"
-#include "experiments/course/conversation.hpp"
 #include "experiments/course/course_files.hpp"
-#include "experiments/course/judging.hpp"
+#include "experiments/course/exercise.hpp"
+#include "experiments/course/run_confined.hpp"
 #include "experiments/framework/files.hpp"
 #include "softfloat/errors.hpp"
 
@@ -95,8 +93,8 @@ std::string python_from_environment() {
 Grader::Grader(GradeOptions options) : options_(std::move(options)) {
     if (!options_.without_filter && !filter_available()) {
         throw UsageError(
-            "this system has no filter of system calls (seccomp): students' programs could do what you "
-            "can; grade on another system, or say --without-filter to accept that");
+            "this system has no filter of system calls (seccomp): students' programs could do what you can; grade on "
+            "another system, or say --without-filter to accept that");
     }
 }
 

@@ -113,4 +113,45 @@ std::vector<Diagnosis> diagnose(const Exercise& exercise, const std::vector<Word
 /// Empty for the exercises that have none.
 std::vector<PublicTest> recorded_tests(const Exercise& exercise, const std::filesystem::path& recordings);
 
+// The questions of an exercise, and what a student's answers are worth.
+
+struct Asked {
+    std::vector<Words> questions, expected;
+    std::vector<std::size_t> group_of;
+    std::vector<GroupResult> groups;
+
+    [[nodiscard]] int tolerance_of(std::size_t question) const { return groups[group_of[question]].tolerance; }
+};
+
+/// The public tests, and, where the options say so, the hidden ones and those of recordings.
+Asked questions_for(const Exercise& exercise, const GradeOptions& options);
+
+/// Counts right answers, shows the smallest wrong one of each group, and names the likely misconceptions. `answers` may
+/// be fewer than the questions.
+void judge(const Exercise& exercise, const Asked& asked, std::vector<Words> answers, ExerciseResult& result);
+
+// What a student's program is asked and what it says, through pipes: a record is a count and as many words, in the
+// machine's byte order. docs/exercises/support/driver.hpp and driver.py are the other end.
+
+/// The first word of the driver's last record, which tells how the program ended.
+constexpr Word last_record = 0xFFFFFFFF;
+enum LastRecord : Word { ended_well = 1, caught_signal = 2, threw = 3 };
+
+struct Answers {
+    std::vector<Words> list;
+    std::optional<LastRecord> end;
+    Word signal = 0;
+    Word system_call = 0;
+    std::string exception;
+};
+
+std::string as_input(const std::vector<Words>& questions);
+Answers parse_answers(const std::string& text);
+
+/// Why the program did not answer to the end; empty if it did.
+std::string trouble(const ConfinedRun& run, const Answers& answers, const Limits& limits);
+
+/// What a program printed: at most five lines, with what is no printable ASCII as '?'.
+std::string first_lines(const std::string& text);
+
 }  // namespace ulp::course

@@ -1,5 +1,3 @@
-#include "experiments/course/judging.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +8,6 @@
 #include "softfloat/lab/recordings.hpp"
 
 namespace ulp::course {
-
 namespace {
 
 void ask(Asked& asked, const std::string& name, int points, const std::vector<PublicTest>& tests, int tolerance = 0) {

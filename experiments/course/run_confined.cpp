@@ -18,12 +18,10 @@
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
-#include <cstring>
 #include <limits>
 #include <sstream>
 #include <system_error>
 
-#include "experiments/course/confinement_rules.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp::course {

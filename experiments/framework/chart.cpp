@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "experiments/framework/drawing.hpp"
+#include "experiments/framework/figures.hpp"
 
 namespace ulp {
 namespace {
@@ -85,7 +85,7 @@ std::string rgb_of(int colour, bool is_area) {
                                       : "rgb mark_colour";
 }
 
-std::string guides_of(const Drawing& drawing) {
+std::string guides_of(const Figure& drawing) {
     std::string text;
     std::size_t count = 0;
     for (const Guide& guide : drawing.guides) {
@@ -228,7 +228,7 @@ std::vector<std::string> clauses_of(const Drawn& drawn, const Axes& axes) {
     return clauses;
 }
 
-std::string plot_of(const Drawing& drawing, int panel) {
+std::string plot_of(const Figure& drawing, int panel) {
     std::vector<std::string> clauses;
     int next = 0;
     for (std::size_t i = 0; i < drawing.series.size(); ++i) {
@@ -243,7 +243,7 @@ std::string plot_of(const Drawing& drawing, int panel) {
 }
 
 /// Two panels beside each other, or two rows of them.
-std::string panels_of(const Drawing& drawing) {
+std::string panels_of(const Figure& drawing) {
     const auto count = static_cast<int>(drawing.panels.size());
     const bool rows = count > 2;
     std::string text = fmt::format(
@@ -270,7 +270,7 @@ std::string panels_of(const Drawing& drawing) {
 
 }  // namespace
 
-std::string axis_settings(const Drawing& drawing) {
+std::string axis_settings(const Figure& drawing) {
     const auto& [x, y] = drawing.axes;
     std::string text = settings_of('x', x) + settings_of('y', y);
     if (x.room > 0 || y.room > 0) {
@@ -283,7 +283,7 @@ std::string axis_settings(const Drawing& drawing) {
     return text;
 }
 
-std::string chart(const Drawing& drawing) {
+std::string chart(const Figure& drawing) {
     std::string text = key_of(drawing.key, !drawing.panels.empty());
     if (drawing.key == Key::above && drawing.key_rows > 2) {
         text += fmt::format("set tmargin {}\nset title offset 0,{}\n", 3.6 + drawing.key_rows, drawing.key_rows - 0.1);

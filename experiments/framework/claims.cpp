@@ -6,10 +6,9 @@
 #include <cctype>
 #include <functional>
 #include <map>
-#include <set>
 
+#include "experiments/framework/experiment.hpp"
 #include "experiments/framework/html.hpp"
-#include "experiments/framework/sources.hpp"
 
 namespace ulp {
 namespace {

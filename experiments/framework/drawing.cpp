@@ -1,10 +1,9 @@
-#include "experiments/framework/drawing.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "experiments/framework/figures.hpp"
 #include "experiments/framework/files.hpp"
 #include "softfloat/errors.hpp"
 
@@ -47,15 +46,9 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Panel, title, from, to)
 
 namespace {
 
-std::string template_of(const Figure& figure) {
-    const auto has_no_point = [](const Series& series) { return series.points.empty(); };
-    if (!figure.series.empty() && std::ranges::all_of(figure.series, has_no_point)) return "nothing_finite";
-    return figure.plot;
-}
-
-void require_no_control_characters(const Drawing& drawing) {
+void require_no_control_characters(const Figure& drawing) {
     std::vector<std::string> texts = {drawing.title, drawing.caption, drawing.axes.x.label, drawing.axes.y.label};
-    texts.insert(texts.end(), drawing.series.begin(), drawing.series.end());
+    for (const Series& series : drawing.series) texts.push_back(series.name);
     for (const Axis& axis : {drawing.axes.x, drawing.axes.y}) {
         for (const auto& [at, name] : axis.names) texts.push_back(name);
     }
@@ -69,65 +62,56 @@ void require_no_control_characters(const Drawing& drawing) {
     const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; };
     for (const std::string& text : texts) {
         if (std::ranges::none_of(text, is_control)) continue;
-        throw DataError(fmt::format(
-            "figures.json is not as ulplab writes it: a text of the figure {} has a line break or another control "
-            "character; run the experiment again with --force",
-            drawing.name));
+        throw DataError(
+            fmt::format("figures.json is not as ulplab writes it: a text of the figure {} has a line break or another "
+                        "control character; run the experiment again with --force",
+                        drawing.name));
     }
 }
 
 }  // namespace
 
-Drawing drawing_of(const Figure& figure) {
-    Drawing drawing{.name = figure.name,
-                    .title = figure.title,
-                    .caption = figure.caption,
-                    .plot = template_of(figure),
-                    .axes = figure.axes,
-                    .looks = figure.looks,
-                    .guides = figure.guides,
-                    .notes = figure.notes,
-                    .panels = figure.panels,
-                    .key = figure.key,
-                    .key_rows = figure.key_rows,
-                    .bar_width = figure.bar_width,
-                    .variables = figure.variables,
-                    .frames = figure.frames};
-    for (const Series& series : figure.series) drawing.series.push_back(series.name);
+Figure drawing_of(Figure figure) {
     // A run that went astray may lie above the axis as a whole; then it is drawn where it lies.
-    auto& top = drawing.axes.y.to;
+    auto& top = figure.axes.y.to;
     const auto is_below = [&](const Point& point) { return point.y < *top; };
     if (figure.plot == "curves" && top && std::ranges::none_of(figure.series.front().points, is_below)) top.reset();
-    return drawing;
+    const auto has_no_point = [](const Series& series) { return series.points.empty(); };
+    if (!figure.series.empty() && std::ranges::all_of(figure.series, has_no_point)) figure.plot = "nothing_finite";
+    return figure;
 }
 
-nlohmann::json json_of(const Drawing& drawing) {
+nlohmann::json json_of(const Figure& drawing) {
+    std::vector<std::string> series;
+    for (const Series& each : drawing.series) series.push_back(each.name);
     nlohmann::json variables = nlohmann::json::object();
     for (const auto& [name, value] : drawing.variables) {
         std::visit([&, key = name](const auto& v) { variables[key] = v; }, value);
     }
     return {{"name", drawing.name},           {"title", drawing.title},   {"caption", drawing.caption},
-            {"plot", drawing.plot},           {"series", drawing.series}, {"axes", drawing.axes},
+            {"plot", drawing.plot},           {"series", series},         {"axes", drawing.axes},
             {"looks", drawing.looks},         {"guides", drawing.guides}, {"notes", drawing.notes},
             {"panels", drawing.panels},       {"key", drawing.key},       {"key_rows", drawing.key_rows},
             {"bar_width", drawing.bar_width}, {"variables", variables},   {"frames", drawing.frames}};
 }
 
-Drawing drawing_from(const nlohmann::json& row) {
-    Drawing drawing{.name = plain_name(row.at("name")),
-                    .title = row.at("title"),
-                    .caption = row.at("caption"),
-                    .plot = row.at("plot").empty() || row.at("plot") == "" ? "" : plain_name(row.at("plot")),
-                    .series = row.at("series"),
-                    .axes = row.at("axes"),
-                    .looks = row.at("looks"),
-                    .guides = row.at("guides"),
-                    .notes = row.at("notes"),
-                    .panels = row.at("panels"),
-                    .key = row.at("key"),
-                    .key_rows = row.at("key_rows"),
-                    .bar_width = row.at("bar_width"),
-                    .frames = row.at("frames")};
+Figure drawing_from(const nlohmann::json& row) {
+    Figure drawing{.name = plain_name(row.at("name")),
+                   .title = row.at("title"),
+                   .caption = row.at("caption"),
+                   .meaning = "",
+                   .evidence = "",
+                   .plot = row.at("plot").empty() || row.at("plot") == "" ? "" : plain_name(row.at("plot")),
+                   .axes = row.at("axes"),
+                   .looks = row.at("looks"),
+                   .guides = row.at("guides"),
+                   .notes = row.at("notes"),
+                   .panels = row.at("panels"),
+                   .key = row.at("key"),
+                   .key_rows = row.at("key_rows"),
+                   .bar_width = row.at("bar_width"),
+                   .frames = row.at("frames")};
+    for (const std::string name : row.at("series")) drawing.series.push_back({name});
     for (const auto& [key, value] : row.at("variables").items()) {
         PlotVariable variable{plain_name(key), 0.0};
         value.is_string() ? variable.second = value.get<std::string>() : variable.second = value.get<double>();

@@ -1,5 +1,3 @@
-#include "experiments/framework/drawings.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,10 +20,9 @@ constexpr std::string_view shapes =
 /// What they say of a shape: where and how it is drawn.
 constexpr std::string_view looks =
     " calcMode class color cx cy d dur dy fill fill-opacity filter filterUnits flood-color flood-opacity font-family "
-    "font-size "
-    "font-style font-weight height id in in2 keyTimes operator points preserveAspectRatio r repeatCount result "
-    "shape-rendering stroke stroke-dasharray stroke-linecap stroke-linejoin stroke-width text-anchor transform values "
-    "visibility width x xml:space y ";
+    "font-size font-style font-weight height id in in2 keyTimes operator points preserveAspectRatio r repeatCount "
+    "result shape-rendering stroke stroke-dasharray stroke-linecap stroke-linejoin stroke-width text-anchor transform "
+    "values visibility width x xml:space y ";
 
 bool is_look(std::string_view name, std::string_view value) {
     if (name == "xlink:href") return value.starts_with('#') || value.starts_with("data:image/png;base64,");
@@ -112,8 +109,8 @@ std::string drawing_html(const StoredResult& result, const StoredFigure& figure)
         return drawing.empty() ? "<p class=\"missing\">This file holds no drawing.</p>" : drawing;
     }
     return fmt::format(
-        "<p class=\"missing\">Not drawn: gnuplot was not there or found nothing to draw. To draw it: "
-        "<code>ulplab report --draw {}</code>, with the --out of this report.</p>",
+        "<p class=\"missing\">Not drawn: gnuplot was not there or found nothing to draw. To draw it: <code>ulplab "
+        "report --draw {}</code>, with the --out of this report.</p>",
         result.experiment);
 }
 

@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <sstream>
 #include <tuple>
 
 #include "softfloat/errors.hpp"
 
 namespace ulp {
-
 namespace {
 
 struct ChapterText {
@@ -29,8 +30,8 @@ constexpr std::array<ChapterText, 9> chapters = {{
     {"Swamping",
      "What is too small beside the number it is added to vanishes without a sign. See the bound below which an update "
      "has no effect, how sums stop growing, and what a matrix unit keeps of small products beside a large one. "
-     "Averages of weights and the running statistics of batch normalisations meet the same bound in ordinary "
-     "training runs."},
+     "Averages of weights and the running statistics of batch normalisations meet the same bound in ordinary training "
+     "runs."},
     {"Underflow",
      "Gradients are small numbers, and what is too small for the format becomes zero. See where the threshold lies, "
      "how many gradients of a real net lie below it, and that a loss scale moves it by exactly its power of two."},
@@ -55,6 +56,11 @@ constexpr std::array<ChapterText, 9> chapters = {{
 }};
 
 }  // namespace
+
+Words::Words(const char* text) {
+    std::istringstream words(text);
+    assign(std::istream_iterator<std::string>(words), {});
+}
 
 std::string_view chapter_name(Chapter chapter) { return chapters.at(static_cast<std::size_t>(chapter)).name; }
 std::string_view chapter_text(Chapter chapter) { return chapters.at(static_cast<std::size_t>(chapter)).text; }
@@ -111,5 +117,16 @@ const Experiment& experiment_by_name(std::string_view name) {
     throw UsageError(
         fmt::format("there is no experiment \"{}\"; choose from {}, or all", name, fmt::join(names, ", ")));
 }
+
+Setting control_setting(const std::string& help, std::vector<std::string> controls) {
+    controls.insert(controls.begin(), "none");
+    return text_setting("control", help + ", to see the claims fail", "none", std::move(controls));
+}
+
+bool has_control(const RunContext& context, std::string_view control) {
+    return context.settings.text("control") == control;
+}
+
+Setting wide_control() { return control_setting("wide uses fp32 instead of the 16-bit formats", {"wide"}); }
 
 }  // namespace ulp

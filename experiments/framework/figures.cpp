@@ -9,12 +9,10 @@
 #include <variant>
 #include <vector>
 
-#include "experiments/framework/drawing.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/long_work.hpp"
 #include "experiments/framework/machine.hpp"
 #include "experiments/framework/record.hpp"
-#include "experiments/framework/subprocess.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {
@@ -26,18 +24,18 @@ namespace {
 constexpr std::size_t caption_width = 116;
 
 /// The names as one gnuplot string for `words` and `word`, which take double-quoted parts as one word.
-std::string series_list(const std::vector<std::string>& names) {
+std::string series_list(const std::vector<Series>& all) {
     std::string list;
-    for (const std::string& name : names) list += fmt::format("\"{}\" ", name);
+    for (const Series& series : all) list += fmt::format("\"{}\" ", series.name);
     return list;
 }
 
 /// Those of the result in the folder; none where it has none.
-std::vector<Drawing> drawings_in(const fs::path& folder) {
+std::vector<Figure> drawings_in(const fs::path& folder) {
     const fs::path file = folder / "figures.json";
     if (!fs::exists(file)) return {};
     try {
-        std::vector<Drawing> drawings;
+        std::vector<Figure> drawings;
         for (const nlohmann::json& row : nlohmann::json::parse(read_file(file))) drawings.push_back(drawing_from(row));
         return drawings;
     } catch (const nlohmann::json::exception& error) {
@@ -48,7 +46,7 @@ std::vector<Drawing> drawings_in(const fs::path& folder) {
 
 /// What the script sets before the style and the template: the variables of the figure first, so that none of them can
 /// take the place of the script's own (`figure` names the output, and gnuplot opens "|..." as a program).
-std::string variables_of(const Drawing& drawing) {
+std::string variables_of(const Figure& drawing) {
     std::string text;
     for (const auto& [name, value] : drawing.variables) {
         const auto* number = std::get_if<double>(&value);
@@ -64,7 +62,7 @@ std::string variables_of(const Drawing& drawing) {
                       gnuplot_string(series_list(drawing.series)), drawing.frames);
 }
 
-std::string script(const Drawing& drawing) {
+std::string script(const Figure& drawing) {
     return fmt::format(
         "# Draws {0}.svg and {0}.png from data.csv: gnuplot -d {0}.gp\n"
         "{1}do for [format in \"svg png\"] {{\nload 'style.gp'\n{2}{3}}}\n",
@@ -85,7 +83,7 @@ bool is_whole(const fs::path& folder, const std::string& name) {
     return ends(".svg", "</svg>\n\n") && ends(".png", "IEND\xAE\x42\x60\x82");
 }
 
-void draw(const fs::path& folder, const Drawing& drawing) {
+void draw(const fs::path& folder, const Figure& drawing) {
     // -d: without the start-up files of the machine and of the user.
     const Finished finished = run_program({"gnuplot", "-d", drawing.name + ".gp"}, folder);
     if (finished.exit_code != 0 || !is_whole(folder, drawing.name)) {
@@ -121,7 +119,7 @@ void write_figures(const Result& result, const fs::path& folder) {
 
 std::vector<std::string> files_of_figures(const fs::path& folder) {
     std::vector<std::string> files = {"figures.json", "style.gp"};
-    for (const Drawing& drawing : drawings_in(folder)) {
+    for (const Figure& drawing : drawings_in(folder)) {
         for (const char* ending : {".gp", ".svg", ".png"}) files.push_back(drawing.name + ending);
     }
     return files;
@@ -129,26 +127,26 @@ std::vector<std::string> files_of_figures(const fs::path& folder) {
 
 bool lacks_drawings(const fs::path& folder) {
     const auto drawings = drawings_in(folder);
-    return std::any_of(drawings.begin(), drawings.end(), [&](const Drawing& d) { return !is_drawn(folder, d.name); });
+    return std::any_of(drawings.begin(), drawings.end(), [&](const Figure& d) { return !is_drawn(folder, d.name); });
 }
 
 std::string draw_figures(const fs::path& parent, const std::string& name) {
     const fs::path place = parent / name;
-    const std::vector<Drawing> drawings = drawings_in(place);
+    const std::vector<Figure> drawings = drawings_in(place);
     if (drawings.empty()) return "";
     const StagedFolder work(parent, name + ".drawing");
     fs::create_symlink(fs::absolute(place / "data.csv"), work.path() / "data.csv");
     write_file(work.path() / "style.gp", plot_template("style.gp"));
     std::vector<std::string> scripts = {"style.gp"};
-    for (const Drawing& drawing : drawings) {
+    for (const Figure& drawing : drawings) {
         scripts.push_back(drawing.name + ".gp");
         write_file(work.path() / scripts.back(), script(drawing));
     }
     if (!find_program("gnuplot")) {
         hand_over(work.path(), place, scripts);
         return fmt::format(
-            "gnuplot is not installed, so no figure was drawn; apt-get install gnuplot-nox, then: ulplab "
-            "report --draw {} --out {}",
+            "gnuplot is not installed, so no figure was drawn; apt-get install gnuplot-nox, then: ulplab report --draw "
+            "{} --out {}",
             name, parent.string());
     }
     run_side_by_side(drawings.size(), true, [&](std::size_t i) {
@@ -157,7 +155,7 @@ std::string draw_figures(const fs::path& parent, const std::string& name) {
     });
     hand_over(work.path(), place, scripts);
     std::vector<std::string> drawn;
-    for (const Drawing& drawing : drawings) drawn.insert(drawn.end(), {drawing.name + ".svg", drawing.name + ".png"});
+    for (const Figure& drawing : drawings) drawn.insert(drawn.end(), {drawing.name + ".svg", drawing.name + ".png"});
     record_drawings(place, drawn);
     return "";
 }

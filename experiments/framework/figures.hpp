@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,30 @@
 #include "experiments/framework/result.hpp"
 
 namespace ulp {
+
+// A figure on its way to gnuplot: what figures.json keeps of it, and the script that it becomes.
+
+/// As it is drawn: in a template of its own where no point is finite, without the axis' end where all lie beyond it.
+Figure drawing_of(Figure figure);
+
+/// What is drawn beside data.csv. Nothing in it is a command: a script is the template and the text that this program
+/// makes of these values.
+nlohmann::json json_of(const Figure& drawing);
+/// Without the series' points. Throws DataError for a text with a control character: behind a line break gnuplot's
+/// commands begin. Throws nlohmann::json::exception where a field is missing or of another type.
+Figure drawing_from(const nlohmann::json& row);
+
+/// A gnuplot string constant. Control characters are not among what it can hold.
+std::string gnuplot_string(std::string_view text);
+/// The text in lines of at most `width` characters, broken at spaces.
+std::vector<std::string> wrapped(std::string_view text, std::size_t width);
+/// Lines as a gnuplot expression.
+std::string gnuplot_lines(const std::vector<std::string>& lines);
+
+/// What a drawing sets after plots/style.gp: labels, scales, ranges, and numbers of its axes.
+std::string axis_settings(const Figure& drawing);
+/// What a drawing without a template sets then, and plots.
+std::string chart(const Figure& drawing);
 
 /// The content of a file of plots/. Throws DataError where there is none.
 std::string plot_template(std::string_view name);

@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "engine/files/sha256.hpp"
-#include "engine/tensor/step_functions.hpp"
+#include "engine/tensor/steps.hpp"
 #include "experiments/framework/figures.hpp"
 
 namespace ulp {

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "experiments/framework/record.hpp"
+
 namespace ulp {
 
 /// Text as HTML shows it.
@@ -59,5 +61,30 @@ struct ChartAxes {
     bool logarithmic = false;  // y; numbers that are not positive are not drawn
 };
 std::string line_chart(const std::vector<ChartLine>& lines, const ChartAxes& axes);
+
+// A result's drawings inside a page.
+
+/// An SVG file's content inside a page: without its XML prologue, in the page's colours, with ids that begin with
+/// `name`. "" where it holds more than shapes and text.
+std::string svg_html(std::string svg, const std::string& name, const std::string& title);
+
+/// The drawing without its XML prologue, scaled to its place, in the page's colours, with ids of its own; or a sentence
+/// that says why there is none.
+std::string drawing_html(const StoredResult& result, const StoredFigure& figure);
+
+/// The drawing with what to see, the evidence and the files. Scripts find it by the class "answers".
+std::string figure_html(const StoredResult& result, const StoredFigure& figure);
+
+// The report: an opening page, a page for each chapter, one of what the sources get wrong, and the register of claims.
+
+struct ReportPage {
+    std::string file;  // its name beside the results' folders
+    std::string html;
+};
+
+/// The opening page, report.html, comes first. The pages need the results' folders beside them for the files that they
+/// link, and nothing else: they work offline, without scripts, in light and dark, on paper.
+/// `site`: where the site's first page lies from here ("site/", "../"); "" where there is none.
+std::vector<ReportPage> report_pages(const std::vector<StoredResult>& results, std::string_view site = "");
 
 }  // namespace ulp

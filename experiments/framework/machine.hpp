@@ -1,6 +1,7 @@
 // What machine and build this is: for manifests and `ulplab doctor`, never for results.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,5 +32,16 @@ std::optional<std::string> output_of(const std::vector<std::string>& command);
 /// SHA-256 of the sources that decide an experiment's result: its own file, and what all experiments share. Templates
 /// of figures, the report and commands are not among them.
 std::string sources_digest(std::string_view experiment);
+
+// Runs another program and waits for it.
+
+struct Finished {
+    int exit_code;       // 128 + the signal's number if a signal ended it
+    std::string output;  // stdout and stderr together
+};
+
+/// `command` is the program (searched along PATH) and its arguments; no shell is involved. An empty folder: the current
+/// one. Throws DataError where the program cannot be started.
+Finished run_program(const std::vector<std::string>& command, const std::filesystem::path& folder = {});
 
 }  // namespace ulp

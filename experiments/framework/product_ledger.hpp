@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/products/observed.hpp"
+#include "engine/products/matmul.hpp"
 #include "experiments/framework/result.hpp"
 
 namespace ulp {

@@ -16,7 +16,6 @@
 #include "softfloat/names.hpp"
 
 namespace ulp {
-
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -324,10 +323,9 @@ StoredResult read_result(const fs::path& out, const std::string& name) {
     try {
         StoredResult result = parse_result(folder);
         if (has_its_digests(folder)) return result;
-        throw DataError(
-            fmt::format("the files in {} are not those that its manifest names by their SHA-256; run `ulplab "
-                        "run {}` again",
-                        folder.string(), name));
+        throw DataError(fmt::format(
+            "the files in {} are not those that its manifest names by their SHA-256; run `ulplab run {}` again",
+            folder.string(), name));
     } catch (const nlohmann::json::exception& error) {
         throw DataError(fmt::format("the record in {} is damaged ({}); run `ulplab run {}` again", folder.string(),
                                     error.what(), name));

@@ -1,5 +1,3 @@
-#include "experiments/framework/report.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +8,6 @@
 #include "engine/files/whole_file.hpp"
 #include "experiments/framework/card_evidence.hpp"
 #include "experiments/framework/claims.hpp"
-#include "experiments/framework/drawings.hpp"
 #include "experiments/framework/experiment.hpp"
 #include "experiments/framework/figures.hpp"
 #include "experiments/framework/html.hpp"
@@ -42,9 +39,8 @@ std::string run_html(const StoredResult& result) {
     if (settings.size() >= 2) settings.resize(settings.size() - 2);
     return fmt::format(
         "<details><summary>How it was run</summary>\n<p>ulplab {}, {}, seed {}, {}. {} Compiled with {}; on {}; {:.1f} "
-        "s; "
-        "finished {}. Digest of the results: <code>{}</code>. Again: <code>{}</code>. "
-        "<a href=\"{}/result.json\">record</a> <a href=\"{}/manifest.json\">manifest</a></p>\n</details>\n",
+        "s; finished {}. Digest of the results: <code>{}</code>. Again: <code>{}</code>. <a "
+        "href=\"{}/result.json\">record</a> <a href=\"{}/manifest.json\">manifest</a></p>\n</details>\n",
         escaped(result.version), escaped(result.mode), result.seed,
         result.backend.empty() ? "default backends" : escaped(result.backend),
         settings.empty() ? "No settings." : "Settings: " + escaped(settings) + ".", escaped(result.compiler),

@@ -12,11 +12,9 @@
 #include "experiments/framework/card_evidence.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/long_work.hpp"
-#include "experiments/framework/single_run.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {
-
 namespace {
 
 /// Each --set, --mnist and --data must be known to one of the chosen experiments at least; it is applied to those that
@@ -137,8 +135,8 @@ void declare_run_options(OptionParser& app, RunOptions& options) {
     app.add_flag("--smoke", options.smoke, "as short as can be: to compare bits, not to judge claims").excludes(full);
     app.add_option("--set", options.assignments, "change a setting; may be repeated").type_name("KEY=VALUE").repeated();
     app.add_option("--unit", options.backend,
-                   "matrix unit: soft:v100, soft:a100, soft:h100, soft:ieee, eigen ...; not for experiments "
-                   "whose products go through none")
+                   "matrix unit: soft:v100, soft:a100, soft:h100, soft:ieee, eigen ...; not for experiments whose "
+                   "products go through none")
         .type_name("SPEC");
     app.add_option("--mnist", options.mnist, "folder with the MNIST idx files, for experiments that train on digits")
         .type_name("DIR");

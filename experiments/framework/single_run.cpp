@@ -1,16 +1,14 @@
-#include "experiments/framework/single_run.hpp"
-
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>
-#include <ctime>
 
 #include "experiments/framework/figures.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/machine.hpp"
 #include "experiments/framework/product_ledger.hpp"
 #include "experiments/framework/record.hpp"
+#include "experiments/framework/runner.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {
@@ -24,8 +22,8 @@ void draw(const fs::path& parent, const std::string& name, Finding& finding) {
     } catch (const DataError& error) {
         finding.undrawn = true;
         finding.note = fmt::format(
-            "the result is complete, but a figure is missing: {}; when that is corrected: ulplab report "
-            "--draw {} --out {}",
+            "the result is complete, but a figure is missing: {}; when that is corrected: ulplab report --draw {} "
+            "--out {}",
             error.what(), name, parent.string());
     }
 }

@@ -13,11 +13,9 @@
 
 #include "engine/files/whole_file.hpp"
 #include "experiments/framework/claims.hpp"
-#include "experiments/framework/drawings.hpp"
-#include "experiments/framework/figures.hpp"
 #include "experiments/framework/html.hpp"
+#include "experiments/framework/figures.hpp"
 #include "experiments/framework/markdown.hpp"
-#include "experiments/framework/report.hpp"
 #include "softfloat/errors.hpp"
 
 namespace fs = std::filesystem;

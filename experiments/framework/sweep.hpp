@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "experiments/framework/single_run.hpp"
+#include "experiments/framework/runner.hpp"
 
 namespace ulp {
 

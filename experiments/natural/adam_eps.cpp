@@ -1,23 +1,12 @@
 // Adam throughout fp16, as `model.half()` gives it: its eps of 1e-8 is 0 there, and most second moments are, too.
 // Nothing is inserted. optimizers compares single steps with their closed forms.
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <memory>
-
-#include "experiments/framework/sources.hpp"
-#include "experiments/framework/values.hpp"
 #include "experiments/shared/binade_histogram.hpp"
 #include "experiments/training/figures.hpp"
-#include "experiments/training/parity.hpp"
 #include "experiments/training/tasks.hpp"
 #include "softfloat/round.hpp"
 
 namespace ulp::adam_eps_experiment {
 namespace {
-
-using sources::cite;
 
 float in_fp16(double x) { return static_cast<float>(round_to(formats::fp16, x)); }
 
@@ -145,16 +134,14 @@ void claim_rule(const RunContext& context, const Study& study, Result& result) {
         }
     }
     const std::string place = cite(sources::paper, "3.2: values below 2^-24 become zero in fp16");
-    result.measured(
-        "predicted_moments", place,
-        "The fp32 run's first gradients predict how many of Adam's second moments are 0 in fp16: those whose "
-        "0.001 g^2 is not above 2^-25.",
-        at_most(0.02, share_error, {"difference", "% of the weights", 100, 2}));
-    result.measured(
-        "predicted_update", place,
-        "They predict Adam's largest first update in fp16, too: where the second moment is 0, rate * g / eps, "
-        "from eps = 1e-6 to 1e-3.",
-        at_most(1.5, worst_ratio, {"", "times the other, prediction or measurement", 1, 2}));
+    result.measured("predicted_moments", place,
+                    "The fp32 run's first gradients predict how many of Adam's second moments are 0 in fp16: those "
+                    "whose 0.001 g^2 is not above 2^-25.",
+                    at_most(0.02, share_error, {"difference", "% of the weights", 100, 2}));
+    result.measured("predicted_update", place,
+                    "They predict Adam's largest first update in fp16, too: where the second moment is 0, rate * g / "
+                    "eps, from eps = 1e-6 to 1e-3.",
+                    at_most(1.5, worst_ratio, {"", "times the other, prediction or measurement", 1, 2}));
 }
 
 void claim_training(const Study& study, Result& result) {
@@ -164,11 +151,10 @@ void claim_training(const Study& study, Result& result) {
     const auto broken = std::ranges::count_if(study.runs.runs[way_1e8], [](const Learned& run) {
         return std::ranges::any_of(run.losses, [](double loss) { return !std::isfinite(loss); });
     });
-    result.measured(
-        "default_diverges", source,
-        "With Adam's default eps a net that is trained throughout in fp16 has an infinite or NaN loss, with "
-        "every seed.",
-        equal(static_cast<std::int64_t>(study.seeds()), broken, "seeds"));
+    result.measured("default_diverges", source,
+                    "With Adam's default eps a net that is trained throughout in fp16 has an infinite or NaN loss, "
+                    "with every seed.",
+                    equal(static_cast<std::int64_t>(study.seeds()), broken, "seeds"));
     const auto short_of = [&](std::size_t way, const char* id, const char* statement) {
         result.measured(id, source, statement,
                         falls_short(study.runs.scores(way, test_accuracy), fp32, margin, accuracy_text));
@@ -194,10 +180,10 @@ void figure_histogram(const Study& study, Result& result) {
     Figure figure{
         "histogram",
         "Adam's first step: gradients, and their second moments",
-        "Share of the weights in each binade, in fp32, first seed. The second moment is 0.001 g^2. Shaded: what "
-        "fp16 makes 0, and its subnormal numbers.",
-        fmt::format("fp16 makes {:.0f} % of the gradients 0, and {:.0f} % of the second moments. Such a weight "
-                    "moves by rate * g / eps: with an eps of 0 infinitely far.",
+        "Share of the weights in each binade, in fp32, first seed. The second moment is 0.001 g^2. Shaded: what fp16 "
+        "makes 0, and its subnormal numbers.",
+        fmt::format("fp16 makes {:.0f} % of the gradients 0, and {:.0f} % of the second moments. Such a weight moves "
+                    "by rate * g / eps: with an eps of 0 infinitely far.",
                     100 * first.histogram.share(first.histogram.lost_in_fp16()), 100 * v.share(v.lost_in_fp16())),
         "",
         {first.histogram.series("gradient"), v.series("second moment")}};
@@ -237,19 +223,16 @@ Experiment experiment() {
          integer_setting("hidden", "width of the hidden layer", 32, 64, 1, 4096).smoke(16),
          integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100).smoke(2),
          real_setting("learning_rate", "of Adam", 1e-3, 1e-3, 0, 10),
-         control_setting("fp32_state takes Adam's steps and moments to fp32 in the runs with several eps; fp16_state "
-                         "trains throughout in fp16 instead of the remedies; small_eps takes a tenth of each "
-                         "eps; eightfold predicts for gradients eight times as large",
+         control_setting("fp32_state takes Adam's steps and moments to fp32 in the runs with several eps; "
+                         "fp16_state trains throughout in fp16 instead of the remedies; small_eps takes a tenth of "
+                         "each eps; eightfold predicts for gradients eight times as large",
                          {"fp32_state", "fp16_state", "small_eps", "eightfold"}),
          path_setting("mnist", "folder with the MNIST idx files, instead of generated digits")},
         run,
-        {{{}, {"control=eightfold"}, {"predicted_moments"}},
-         {{},
-          {"control=fp32_state"},
-          {"predicted_moments", "predicted_update", "default_diverges", "eps_1e5"},
-          RunSize::quick},
-         {{}, {"control=small_eps"}, {"eps_1e4"}, RunSize::quick},
-         {{}, {"control=fp16_state"}, {"fp32_steps", "mixed", "bf16"}, RunSize::quick}},
+        {Control("control=eightfold", "predicted_moments"),
+         Control("control=fp32_state", "predicted_moments predicted_update default_diverges eps_1e5", RunSize::quick),
+         Control("control=small_eps", "eps_1e4", RunSize::quick),
+         Control("control=fp16_state", "fp32_steps mixed bf16", RunSize::quick)},
         Effect{"eps_1e5"}};
 }
 

@@ -1,27 +1,17 @@
 // A Transformer that reads rows of raw pixels: as it trains, the products of queries and keys outgrow fp16, where they
 // are stored before 1 / sqrt(d) makes logits of them. The softmax of +infinity is NaN. Nothing is inserted.
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <memory>
 #include <numeric>
 #include <tuple>
 #include <utility>
 
 #include "engine/nets/blocks.hpp"
-#include "engine/recipes/cast_lists.hpp"
-#include "experiments/framework/sources.hpp"
-#include "experiments/framework/values.hpp"
+#include "engine/recipes/recipe.hpp"
 #include "experiments/shared/binade_histogram.hpp"
 #include "experiments/training/figures.hpp"
-#include "experiments/training/parity.hpp"
 #include "experiments/training/tasks.hpp"
 
 namespace ulp::attention_experiment {
 namespace {
-
-using sources::cite;
 
 constexpr double beyond_fp16 = 65520;  // the smallest number that fp16 stores as infinity
 
@@ -167,11 +157,10 @@ std::string pre_scaling() {
 void claim_growth(const RunContext& context, const Forecast& forecast, const Comparison& runs, Result& result) {
     result.measured(
         "predicted", cite(sources::own_prediction, "largest product of a query and a key in fp32"),
-        fmt::format(
-            "Where fp32's largest product of a query and a key lies a binade or more from fp16's end, it "
-            "predicts whether fp16 stores an infinite one, for all ranges of pixels and also where the "
-            "queries are scaled first. Here: {} training runs leave fp16, {} do not, and {} lie too near its end.",
-            forecast.foretold, forecast.kept, forecast.open),
+        fmt::format("Where fp32's largest product of a query and a key lies a binade or more from fp16's end, it "
+                    "predicts whether fp16 stores an infinite one, for all ranges of pixels and also where the queries "
+                    "are scaled first. Here: {} training runs leave fp16, {} do not, and {} lie too near its end.",
+                    forecast.foretold, forecast.kept, forecast.open),
         equal(0, forecast.wrong, "training runs otherwise") &&
             at_least(1, static_cast<double>(forecast.foretold), {"", "training runs predicted to fail", 1, 0}));
     double first = 0;
@@ -181,12 +170,11 @@ void claim_growth(const RunContext& context, const Forecast& forecast, const Com
         first = larger(first, fp32.largest.front());
         peak = smaller(peak, fp32.peak());
     }
-    result.measured(
-        "growth", cite(sources::own_prediction, "growth of the logits in training"),
-        "In the first step all products of queries and keys fit into fp16. Training in fp32 makes them leave "
-        "its range, with every seed.",
-        below(beyond_fp16, first, {"largest in the first step", "", 1, 0}) &&
-            at_least(beyond_fp16, factor_of(context) * peak, {"largest of all steps", "", 1, 0}));
+    result.measured("growth", cite(sources::own_prediction, "growth of the logits in training"),
+                    "In the first step all products of queries and keys fit into fp16. Training in fp32 makes them "
+                    "leave its range, with every seed.",
+                    below(beyond_fp16, first, {"largest in the first step", "", 1, 0}) &&
+                        at_least(beyond_fp16, factor_of(context) * peak, {"largest of all steps", "", 1, 0}));
 }
 
 void claim_failures(const Comparison& runs, const Margin& margin, Result& result) {
@@ -232,15 +220,14 @@ std::string step_text(const Products& products) {
 }
 
 void figure_growth(const RunContext& context, const Comparison& runs, Result& result) {
-    Figure figure{
-        "growth", "Attention over raw pixels: the largest product of a query and a key",
-        "As it is stored, by step, first seed; a line ends before the first infinite product. Shaded: infinite in "
-        "fp16.",
-        fmt::format("The largest product leaves fp16's range {} in fp32, {} in fp16, and {} where the queries are "
-                    "scaled first: these have {:g} times as much room.",
-                    step_text(products_of(runs, way_fp32, 0)), step_text(products_of(runs, way_product, 0)),
-                    step_text(products_of(runs, way_queries, 0)), std::sqrt(head_width(context.settings))),
-        runs.evidence};
+    Figure figure{"growth", "Attention over raw pixels: the largest product of a query and a key",
+                  "As it is stored, by step, first seed; a line ends before the first infinite product. Shaded: "
+                  "infinite in fp16.",
+                  fmt::format("The largest product leaves fp16's range {} in fp32, {} in fp16, and {} where the "
+                              "queries are scaled first: these have {:g} times as much room.",
+                              step_text(products_of(runs, way_fp32, 0)), step_text(products_of(runs, way_product, 0)),
+                              step_text(products_of(runs, way_queries, 0)), std::sqrt(head_width(context.settings))),
+                  runs.evidence};
     for (const std::size_t way : {way_fp32, way_product, way_queries, way_norm}) {
         std::vector<double> finite = products_of(runs, way, 0).largest;
         finite.erase(std::ranges::find_if(finite, [](double x) { return std::isinf(x); }), finite.end());
@@ -313,9 +300,9 @@ Experiment experiment() {
              {"sixteenth", "queries_first", "product_first"}),
          path_setting("mnist", "folder with the MNIST idx files, instead of generated digits")},
         run,
-        {{{}, {"control=sixteenth"}, {"predicted", "growth"}, RunSize::quick},
-         {{}, {"control=queries_first"}, {"predicted", "product_first", "scaler"}, RunSize::quick},
-         {{}, {"control=product_first"}, {"queries_first", "normalised", "attention_in_fp32", "bf16"}, RunSize::quick}},
+        {Control("control=sixteenth", "predicted growth", RunSize::quick),
+         Control("control=queries_first", "predicted product_first scaler", RunSize::quick),
+         Control("control=product_first", "queries_first normalised attention_in_fp32 bf16", RunSize::quick)},
         Effect{"product_first"}};
 }
 

@@ -1,19 +1,10 @@
 // Batch normalisation with running statistics in 16 bits: training never reads them, so its loss says nothing, and the
 // net that is used afterwards normalises by numbers that never moved.
-#include <fmt/format.h>
-
-#include <cmath>
-
-#include "experiments/framework/sources.hpp"
-#include "experiments/framework/values.hpp"
 #include "experiments/natural/tuning.hpp"
 #include "experiments/training/figures.hpp"
-#include "experiments/training/parity.hpp"
 
 namespace ulp::batch_statistics_experiment {
 namespace {
-
-using sources::cite;
 
 /// A way to keep the statistics.
 struct Keeping {
@@ -140,12 +131,12 @@ void figure_pushes(const Comparison& runs, double momentum, Result& result) {
     result.figure(
         {.name = "updates",
          .title = "Batch normalisation: the largest push of a running variance",
-         .caption = "Momentum times the largest variance of a batch, by channel, in fp32, in ulps of 1 in "
-                    "bf16. Left of the line: less than half an ulp.",
-         .meaning = fmt::format(
-             "{:.0f} % of the channels lie left of the line: they never move a running variance of 1 in bf16 "
-             "where 1 minus the momentum, {:g}, is 1 in it; it is {:g}.",
-             100 * left / channels, 1 - momentum, round_to(formats::bf16, static_cast<float>(1 - momentum))),
+         .caption = "Momentum times the largest variance of a batch, by channel, in fp32, in ulps of 1 in bf16. Left "
+                    "of the line: less than half an ulp.",
+         .meaning = fmt::format("{:.0f} % of the channels lie left of the line: they never move a running variance of "
+                                "1 in bf16 where 1 minus the momentum, {:g}, is 1 in it; it is {:g}.",
+                                100 * left / channels, 1 - momentum,
+                                round_to(formats::bf16, static_cast<float>(1 - momentum))),
          .evidence = "",
          .series = {series},
          .axes = {binade_axis(-16, 9, "largest push in ulps of 1 in bf16"), share_axis("share of the channels")},
@@ -208,9 +199,9 @@ Experiment experiment() {
                              {"wide", "coarse", "slow"}),
              path_setting("mnist", "folder with the MNIST idx files, instead of generated digits")},
             run,
-            {{{}, {"control=wide"}, {"variance_stands", "bf16_statistics"}, RunSize::quick},
-             {{}, {"control=coarse"}, {"fp16_statistics"}, RunSize::quick},
-             {{}, {"control=slow"}, {"fast_bf16_statistics"}, RunSize::quick}},
+            {Control("control=wide", "variance_stands bf16_statistics", RunSize::quick),
+             Control("control=coarse", "fp16_statistics", RunSize::quick),
+             Control("control=slow", "fast_bf16_statistics", RunSize::quick)},
             Effect{"bf16_statistics"},
             fp32_alone};
 }

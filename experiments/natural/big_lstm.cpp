@@ -1,26 +1,13 @@
 // A language model of stacked LSTM layers (bigLSTM in small): each layer further from the loss has smaller gradients,
 // and fp16 without a loss scale makes 0 of most of the lowest one's. Nothing is inserted; wide_softmax is about the
 // words.
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <map>
-#include <memory>
-#include <optional>
-
 #include "engine/layers/recurrent.hpp"
 #include "engine/tensor/random.hpp"
-#include "experiments/framework/sources.hpp"
-#include "experiments/framework/values.hpp"
 #include "experiments/shared/binade_histogram.hpp"
 #include "experiments/training/figures.hpp"
-#include "experiments/training/parity.hpp"
 
 namespace ulp::big_lstm_experiment {
 namespace {
-
-using sources::cite;
 
 const Quantity loss_text{"loss on new text", "nats", 1, 3};
 
@@ -230,21 +217,19 @@ void claim_rule(const RunContext& context, const Comparison& runs, Result& resul
                     "makes 0 in an LSTM, without a loss scale and with 128.",
                     at_most(0.05, error, {"largest difference", "% of a layer's gradients", 100, 1}));
     const std::string lowest = layers_of(runs).front();
-    result.measured(
-        "lowest_layer", figure_5(),
-        "In the first step fp16 without a loss scale makes 0 of more than half of the gradients of the lowest "
-        "LSTM layer.",
-        above(0.5, zeros_of(runs.runs[way_unscaled], lowest), {"zeros", "%", 100, 1}));
+    result.measured("lowest_layer", figure_5(),
+                    "In the first step fp16 without a loss scale makes 0 of more than half of the gradients of the "
+                    "lowest LSTM layer.",
+                    above(0.5, zeros_of(runs.runs[way_unscaled], lowest), {"zeros", "%", 100, 1}));
 }
 
 void claim_quality(const Comparison& runs, Result& result) {
     const Margin margin{0.05, "the perplexity rises by a twentieth", Margin::Side::not_above};
     const std::vector<double> fp32 = runs.scores(way_fp32);
-    result.measured(
-        "unscaled", figure_5(),
-        "A language model of stacked LSTM layers learns worse in fp16 without a loss scale than in fp32. The "
-        "loss is an ordinary mean over the tokens.",
-        falls_short(runs.scores(way_unscaled), fp32, margin, loss_text));
+    result.measured("unscaled", figure_5(),
+                    "A language model of stacked LSTM layers learns worse in fp16 without a loss scale than in fp32. "
+                    "The loss is an ordinary mean over the tokens.",
+                    falls_short(runs.scores(way_unscaled), fp32, margin, loss_text));
     result.measured("scale_128", figure_5(), "With a loss scale of 128 the LSTM layers learn in fp16 as in fp32.",
                     as_good(runs.scores(way_128), fp32, margin, loss_text));
     result.measured("bf16", cite(sources::round_table, "BFP16: no need for scaling loss"),
@@ -278,24 +263,21 @@ void claim_ranges(const RunContext& context, const Comparison& runs, Result& res
     result.measured("weight_gradients",
                     cite(sources::volta_talk, "Wgrad of LSTM cells rarely go below subnormal fp16 range"),
                     "The weight gradients of LSTM cells rarely go below the subnormal numbers of fp16: one in twenty "
-                    "at most in the "
-                    "last step.",
+                    "at most in the last step.",
                     at_most(0.05, weights, {"of the cells' weight gradients below 2^-24", "%", 100, 2}));
-    result.measured(
-        "scale_recovers", cite(sources::paper, "4.4: 128 recovers all the relevant gradient values"),
-        "Of the cells' data gradients that lie below 2^-24 in the last step, more than half lie in the seven "
-        "binades that a loss scale of 128 lifts above it.",
-        above(0.5, (data - data_below(runs, limit - 7)) / data,
-              {fmt::format("of {:.1f} % of the gradients", 100 * data), "%", 100, 1}));
+    result.measured("scale_recovers", cite(sources::paper, "4.4: 128 recovers all the relevant gradient values"),
+                    "Of the cells' data gradients that lie below 2^-24 in the last step, more than half lie in the "
+                    "seven binades that a loss scale of 128 lifts above it.",
+                    above(0.5, (data - data_below(runs, limit - 7)) / data,
+                          {fmt::format("of {:.1f} % of the gradients", 100 * data), "%", 100, 1}));
 }
 
 void figure_layers(const RunContext& context, const Comparison& runs, Result& result) {
-    Figure figure{
-        "layers", "Stacked LSTM layers: gradients in the first step",
-        fmt::format("Share of the numbers in each binade, in fp32, first seed; mean loss over {} tokens. Shaded: what "
-                    "fp16 makes 0, and its subnormal numbers.",
-                    context.settings.integer("sequences") * context.settings.integer("length")),
-        "Without a loss scale fp16 makes 0 of", runs.evidence};
+    Figure figure{"layers", "Stacked LSTM layers: gradients in the first step",
+                  fmt::format("Share of the numbers in each binade, in fp32, first seed; mean loss over {} tokens. "
+                              "Shaded: what fp16 makes 0, and its subnormal numbers.",
+                              context.settings.integer("sequences") * context.settings.integer("length")),
+                  "Without a loss scale fp16 makes 0 of", runs.evidence};
     for (const std::string& layer : layers_of(runs)) {
         const BinadeHistogram& h = runs.runs[way_fp32].front().kept<Looks>().first.data.at(layer);
         figure.series.push_back(h.series("layer " + layer.substr(4)));
@@ -312,17 +294,16 @@ void figure_ranges(const Comparison& runs, Result& result) {
     const BinadeHistogram& highest = last.data.rbegin()->second;
     const BinadeHistogram& lowest = last.data.begin()->second;
     const auto lost = [](const BinadeHistogram& h) { return 100 * h.share(h.lost_in_fp16()); };
-    Figure figure{
-        "ranges",
-        "LSTM cells: gradients of data and weights, last step",
-        "Share of the numbers in each binade, in fp32, first seed. Shaded: what fp16 makes 0, and its subnormal "
-        "numbers.",
-        fmt::format("Of the data gradients fp16 makes 0 {:.1f} % in the lowest layer, {:.1f} % in the highest; "
-                    "of the weights' gradients, which are sums over all tokens, {:.2f} %.",
-                    lost(lowest), lost(highest), lost(last.weights)),
-        "",
-        {lowest.series("data in the lowest layer"), highest.series("data in the highest layer"),
-         last.weights.series("weights of all layers")}};
+    Figure figure{"ranges",
+                  "LSTM cells: gradients of data and weights, last step",
+                  "Share of the numbers in each binade, in fp32, first seed. Shaded: what fp16 makes 0, and its "
+                  "subnormal numbers.",
+                  fmt::format("Of the data gradients fp16 makes 0 {:.1f} % in the lowest layer, {:.1f} % in the "
+                              "highest; of the weights' gradients, which are sums over all tokens, {:.2f} %.",
+                              lost(lowest), lost(highest), lost(last.weights)),
+                  "",
+                  {lowest.series("data in the lowest layer"), highest.series("data in the highest layer"),
+                   last.weights.series("weights of all layers")}};
     draw_binades(figure, binade_axis(-44, 0, "binade of the gradient"), "share");
     result.figure(std::move(figure));
 }
@@ -348,34 +329,31 @@ void run(const RunContext& context, Result& result) {
 }  // namespace
 
 Experiment experiment() {
-    return {
-        "big_lstm",
-        "Stacked LSTM layers need a loss scale: bigLSTM in small",
-        "Do stacked LSTM layers fail in fp16 without a loss scale, and does 128 suffice?",
-        {Chapter::underflow, 4},
-        {integer_setting("words", "of the language, a multiple of 16", 64, 64, 16, 65536).smoke(32),
-         integer_setting("sequences", "per step", 64, 256, 1, 65536).smoke(8),
-         integer_setting("length", "tokens of a sequence", 16, 16, 2, 1024).smoke(8),
-         integer_setting("cells", "of each LSTM layer", 16, 32, 1, 8192).smoke(8),
-         integer_setting("projection", "numbers that a layer's output is projected to", 16, 16, 1, 8192).smoke(8),
-         integer_setting("layers", "of LSTM", 4, 4, 1, 8),
-         integer_setting("steps", "training steps", 60, 220, 2, 1000000).smoke(2),
-         integer_setting("test_sequences", "of new text", 40, 40, 1, 65536).smoke(8),
-         integer_setting("seeds", "runs of each arithmetic", 1, 3, 1, 100),
-         real_setting("learning_rate", "of Adagrad, falling linearly to 0", 0.1, 0.1, 0, 10),
-         control_setting("eighth predicts for gradients an eighth as large; more_tokens counts the cells' gradients as "
-                         "those of a mean over 2^20 times as many tokens; scaled gives the run without a loss scale "
-                         "one of 2^14; vanish gives all 16-bit runs one of 2^-120",
-                         {"eighth", "more_tokens", "scaled", "vanish"})},
-        run,
-        {{{}, {"control=eighth"}, {"predicted_share"}},
-         {{}, {"control=more_tokens"}, {"weight_gradients", "scale_recovers"}},
-         {{"sequences=256", "cells=32", "steps=220", "seeds=3"},  // a full run's: shorter ones do not tell
-          {"control=scaled"},
-          {"predicted_share", "lowest_layer", "unscaled"},
-          RunSize::quick},
-         {{"steps=10", "seeds=4"}, {"control=vanish"}, {"predicted_share", "scale_128", "bf16"}, RunSize::quick}},
-        Effect{"unscaled"}};
+    return {"big_lstm",
+            "Stacked LSTM layers need a loss scale: bigLSTM in small",
+            "Do stacked LSTM layers fail in fp16 without a loss scale, and does 128 suffice?",
+            {Chapter::underflow, 4},
+            {integer_setting("words", "of the language, a multiple of 16", 64, 64, 16, 65536).smoke(32),
+             integer_setting("sequences", "per step", 64, 256, 1, 65536).smoke(8),
+             integer_setting("length", "tokens of a sequence", 16, 16, 2, 1024).smoke(8),
+             integer_setting("cells", "of each LSTM layer", 16, 32, 1, 8192).smoke(8),
+             integer_setting("projection", "numbers that a layer's output is projected to", 16, 16, 1, 8192).smoke(8),
+             integer_setting("layers", "of LSTM", 4, 4, 1, 8),
+             integer_setting("steps", "training steps", 60, 220, 2, 1000000).smoke(2),
+             integer_setting("test_sequences", "of new text", 40, 40, 1, 65536).smoke(8),
+             integer_setting("seeds", "runs of each arithmetic", 1, 3, 1, 100),
+             real_setting("learning_rate", "of Adagrad, falling linearly to 0", 0.1, 0.1, 0, 10),
+             control_setting("eighth predicts for gradients an eighth as large; more_tokens counts the cells' "
+                             "gradients as those of a mean over 2^20 times as many tokens; scaled gives the run "
+                             "without a loss scale one of 2^14; vanish gives all 16-bit runs one of 2^-120",
+                             {"eighth", "more_tokens", "scaled", "vanish"})},
+            run,
+            {Control("control=eighth", "predicted_share"),
+             Control("control=more_tokens", "weight_gradients scale_recovers"),
+             Control("control=scaled", "predicted_share lowest_layer unscaled", RunSize::quick,
+                     "sequences=256 cells=32 steps=220 seeds=3"),  // a full run's: shorter ones do not tell
+             Control("control=vanish", "predicted_share scale_128 bf16", RunSize::quick, "steps=10 seeds=4")},
+            Effect{"unscaled"}};
 }
 
 }  // namespace ulp::big_lstm_experiment

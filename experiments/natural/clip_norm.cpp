@@ -1,31 +1,21 @@
 // An LSTM whose gradients are clipped, as usual: their norm is a sum of squares over all weights. Clipped before they
 // are unscaled, their squares leave fp16, the norm is infinite, and every gradient becomes 0. Without a loss scale the
 // sum sticks in 16 bits, and the norm reads too low. Nothing is inserted; overflow shows such sums alone.
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <memory>
 #include <tuple>
 
-#include "engine/data/topic_text.hpp"
+#include "engine/data/generated.hpp"
 #include "engine/files/sha256.hpp"
 #include "engine/layers/recurrent.hpp"
 #include "engine/tensor/random.hpp"
-#include "experiments/framework/sources.hpp"
-#include "experiments/framework/values.hpp"
-#include "experiments/natural/numbered_text.hpp"
+#include "experiments/natural/tuning.hpp"
 #include "experiments/shared/binade_histogram.hpp"
 #include "experiments/training/figures.hpp"
-#include "experiments/training/parity.hpp"
 #include "softfloat/round.hpp"
 
 namespace ulp::clip_norm_experiment {
 namespace {
 
 using natural::NumberedText;
-using sources::cite;
-
 const Quantity loss_text{"loss on new text", "nats", 1, 3};
 
 /// Pieces of the text side by side, time-major, and the character after each.
@@ -284,11 +274,10 @@ void claim_quality(const RunContext& context, const Comparison& runs, Result& re
     const std::string after = cite(sources::volta_talk, "Apply gradient clipping on gradients after 1/s scaling");
     result.measured(
         "scaled_norm", after,
-        fmt::format(
-            "A norm in fp16 of gradients that carry a loss scale of {:g} is infinite where the true one is more "
-            "than {:.2g}, as fp32 predicts of the first step. Then every gradient is clipped to 0, and the "
-            "LSTM does not learn.",
-            scale, 256 / scale),
+        fmt::format("A norm in fp16 of gradients that carry a loss scale of {:g} is infinite where the true one is "
+                    "more than {:.2g}, as fp32 predicts of the first step. Then every gradient is clipped to 0, and "
+                    "the LSTM does not learn.",
+                    scale, 256 / scale),
         above(256 / scale, foretold.exact.front(), {"fp32's norm in the first step", "", 1, 3}) &&
             at_most(0, *std::ranges::max_element(scaled.moved), {"largest norm after clipping", "", 1, 3}) &&
             falls_short(runs.scores(way_scaled), fp32, margin, loss_text));
@@ -314,8 +303,7 @@ void figure_norms(const RunContext& context, const Comparison& runs, Result& res
         "norms",
         "A clipped LSTM: which part of the gradients' norm is read",
         "The norm that was read, divided by the exact norm of the same gradients, first seed. Line: what the fp32 "
-        "run's "
-        "gradients predict of fp16.",
+        "run's gradients predict of fp16.",
         fmt::format("In the first step fp16 reads {:.3f} for {:.3f}, bf16 {:.3f} for {:.3f}. Gradients are clipped at "
                     "{:g}, so what is read too low makes steps too long.",
                     fp16.read.front(), fp16.exact.front(), bf16.read.front(), bf16.exact.front(),
@@ -326,16 +314,15 @@ void figure_norms(const RunContext& context, const Comparison& runs, Result& res
     draw_parts(by_step, {.label = "step"});
     result.figure(std::move(by_step));
     const BinadeHistogram& squares = fp32.squares;
-    Figure figure{
-        "histogram",
-        "A clipped LSTM: squares of the gradients",
-        "Share of the weights' squared gradients in each binade, first step in fp32, first seed. Shaded: what "
-        "fp16 makes 0, and its subnormal numbers.",
-        fmt::format("fp16 makes 0 {:.1f} % of the squares; and a sum leaves out what is less than half a unit in its "
-                    "last place.",
-                    100 * squares.share(squares.lost_in_fp16())),
-        "",
-        {squares.series("square of a gradient")}};
+    Figure figure{"histogram",
+                  "A clipped LSTM: squares of the gradients",
+                  "Share of the weights' squared gradients in each binade, first step in fp32, first seed. Shaded: "
+                  "what fp16 makes 0, and its subnormal numbers.",
+                  fmt::format("fp16 makes 0 {:.1f} % of the squares; and a sum leaves out what is less than half a "
+                              "unit in its last place.",
+                              100 * squares.share(squares.lost_in_fp16())),
+                  "",
+                  {squares.series("square of a gradient")}};
     draw_binades(figure, binade_axis(-48, 0, "binade of the square"), "share");
     result.figure(std::move(figure));
 }
@@ -377,11 +364,9 @@ Experiment experiment() {
                              "takes all but pure bf16's to fp16 before unscaling",
                              {"fp32_norm", "fp16_norm"})},
             run,
-            {{{}, {"control=fp32_norm"}, {"reading", "bf16_norm", "widths", "scaled_norm"}, RunSize::quick},
-             {{},
-              {"control=fp16_norm"},
-              {"reading", "widths", "fp16_norm", "norm_in_fp32", "after_unscaling", "mixed_bf16"},
-              RunSize::quick}},
+            {Control("control=fp32_norm", "reading bf16_norm widths scaled_norm", RunSize::quick),
+             Control("control=fp16_norm", "reading widths fp16_norm norm_in_fp32 after_unscaling mixed_bf16",
+                     RunSize::quick)},
             Effect{"scaled_norm"}};
 }
 

@@ -1,29 +1,15 @@
 // A picture as a net of coordinates: the loss is a mean over a million pixels, so each pixel's gradient is its error
 // divided by half a million, and fp16 loses it. Nothing is inserted. loss_scaling shows the same with a constant that
 // makes it happen in a second.
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <map>
-#include <memory>
-#include <optional>
-#include <vector>
-
-#include "engine/data/faces.hpp"
-#include "engine/tensor/step_functions.hpp"
-#include "experiments/framework/sources.hpp"
-#include "experiments/framework/values.hpp"
-#include "experiments/natural/lost_shares.hpp"
+#include "engine/data/generated.hpp"
+#include "engine/tensor/steps.hpp"
+#include "experiments/natural/tuning.hpp"
 #include "experiments/shared/binade_histogram.hpp"
 #include "experiments/training/figures.hpp"
-#include "experiments/training/parity.hpp"
 #include "softfloat/round.hpp"
 
 namespace ulp::coordinate_net_experiment {
 namespace {
-
-using sources::cite;
 
 const Quantity psnr{"signal to noise", "dB", 1, 2};
 
@@ -159,35 +145,32 @@ void claim_rule(const RunContext& context, const Comparison& runs, Result& resul
     const auto gradient = [&](double error) {
         return round_to(formats::fp16, static_cast<float>(2 * error / static_cast<double>(pixels)));
     };
-    result.arithmetic(
-        "invisible", cite(sources::paper, "3.2: values below 2^-24 become zero in fp16"),
-        fmt::format("In a mean over {} pixels the gradient of a pixel's error e is 2 e / {}: fp16 makes 0 "
-                    "of it up to e = {:.4g}, which is {:.3g} of 256 grey levels.",
-                    pixels, pixels, invisible, 256 * invisible),
-        equal(0, gradient(invisible) == 0 ? 0 : 1, "errors of that size seen") &&
-            equal(1, gradient(1.001 * invisible) == 0 ? 0 : 1, "slightly larger ones seen"));
+    result.arithmetic("invisible", cite(sources::paper, "3.2: values below 2^-24 become zero in fp16"),
+                      fmt::format("In a mean over {} pixels the gradient of a pixel's error e is 2 e / {}: fp16 makes "
+                                  "0 of it up to e = {:.4g}, which is {:.3g} of 256 grey levels.",
+                                  pixels, pixels, invisible, 256 * invisible),
+                      equal(0, gradient(invisible) == 0 ? 0 : 1, "errors of that size seen") &&
+                          equal(1, gradient(1.001 * invisible) == 0 ? 0 : 1, "slightly larger ones seen"));
     const int shift = has_control(context, "eighth") ? 3 : 0;
     double error = 0;
     for (const auto& [way, exponent] : {std::pair{way_unscaled, 0}, std::pair{way_128, 7}}) {
         error = larger(error, largest_difference(zeros_of(runs.runs[way_fp32], &Seen::pixels, exponent - shift),
                                                  zeros_of(runs.runs[way], &Seen::pixels)));
     }
-    result.measured(
-        "predicted_share", cite(sources::paper, "3.2: the histogram of gradients"),
-        "The fp32 run's histograms of the pixels' gradients predict what fp16 makes 0 of them, without a loss "
-        "scale and with 128, at every step that was looked at.",
-        at_most(0.05, error, {"largest difference", "% of the gradients", 100, 1}));
+    result.measured("predicted_share", cite(sources::paper, "3.2: the histogram of gradients"),
+                    "The fp32 run's histograms of the pixels' gradients predict what fp16 makes 0 of them, without a "
+                    "loss scale and with 128, at every step that was looked at.",
+                    at_most(0.05, error, {"largest difference", "% of the gradients", 100, 1}));
 }
 
 void claim_quality(const Comparison& runs, Result& result) {
     const Margin margin{0.1, "the steps in which such tables rank methods", Margin::Side::not_below};
     const std::string library = cite("Müller, tiny-cuda-nn (2021)", "trainer.h: a loss scale of 128");
     const std::vector<double> fp32 = runs.scores(way_fp32);
-    result.measured(
-        "unscaled", library,
-        "A net of coordinates learns a picture worse in fp16 without a loss scale than in fp32. The loss is "
-        "an ordinary mean over the pixels.",
-        falls_short(runs.scores(way_unscaled), fp32, margin, psnr));
+    result.measured("unscaled", library,
+                    "A net of coordinates learns a picture worse in fp16 without a loss scale than in fp32. The loss "
+                    "is an ordinary mean over the pixels.",
+                    falls_short(runs.scores(way_unscaled), fp32, margin, psnr));
     result.measured("scale_128", library, "With the library's scale of 128 the net learns the picture as in fp32.",
                     as_good(runs.scores(way_128), fp32, margin, psnr));
     result.measured("bf16", cite(sources::round_table, "BFP16: no need for scaling loss"),
@@ -206,19 +189,18 @@ void figure_histogram(const Comparison& runs, Result& result) {
     const auto& fp32 = runs.runs[way_fp32].front().kept<Seen>().pixels;
     const auto& unscaled = runs.runs[way_unscaled].front().kept<Seen>().pixels.rbegin()->second;
     const BinadeHistogram& last = fp32.rbegin()->second;
-    Figure figure{
-        "histogram",
-        "A picture's gradients: one number for each pixel",
-        fmt::format("Share of the {} gradients in each binade, in fp32, first seed. Shaded: what fp16 makes 0, and its "
-                    "subnormal numbers.",
-                    last.total()),
-        fmt::format("At the last step {:.0f} % of them lie where fp16 has nothing, {:.0f} % at the first. In the "
-                    "unscaled fp16 run {:.0f} % are 0 at the last.",
-                    100 * last.share(last.zeros() + last.lost_in_fp16()),
-                    100 * fp32.begin()->second.share(fp32.begin()->second.lost_in_fp16()),
-                    100 * unscaled.share(unscaled.zeros())),
-        runs.evidence,
-        {fp32.begin()->second.series("first step"), last.series("last step")}};
+    Figure figure{"histogram",
+                  "A picture's gradients: one number for each pixel",
+                  fmt::format("Share of the {} gradients in each binade, in fp32, first seed. Shaded: what fp16 makes "
+                              "0, and its subnormal numbers.",
+                              last.total()),
+                  fmt::format("At the last step {:.0f} % of them lie where fp16 has nothing, {:.0f} % at the first. In "
+                              "the unscaled fp16 run {:.0f} % are 0 at the last.",
+                              100 * last.share(last.zeros() + last.lost_in_fp16()),
+                              100 * fp32.begin()->second.share(fp32.begin()->second.lost_in_fp16()),
+                              100 * unscaled.share(unscaled.zeros())),
+                  runs.evidence,
+                  {fp32.begin()->second.series("first step"), last.series("last step")}};
     draw_binades(figure, binade_axis(-40, -12, "binade of the gradient"), "share of the pixels");
     figure.headline = fmt::format(
         "A picture of {} pixels learnt in fp16: {:.0f} % of the pixels' gradients are 0 without a loss scale.",
@@ -286,14 +268,12 @@ Experiment experiment() {
                              "for gradients an eighth as large",
                              {"unscaled", "eighth"})},
             run,
-            {{{"side=256", "steps=16"}, {"control=eighth"}, {"predicted_share"}},
-             {{}, {"side=256"}, {"unscaled"}, RunSize::quick},
-             {{}, {"control=unscaled"}, {"predicted_share", "scale_128", "bf16", "dynamic_1"}, RunSize::quick},
-             {{"dialects=6", "seeds=2", "side=512", "steps=1000"},
-              {"control=unscaled"},
-              {"predicted_share", "scale_128", "bf16", "dynamic_1", "dynamic_2", "dynamic_3", "dynamic_4", "dynamic_5",
-               "dynamic_6"},
-              RunSize::quick}},
+            {Control("control=eighth", "predicted_share", RunSize::smoke, "side=256 steps=16"),
+             Control("side=256", "unscaled", RunSize::quick),
+             Control("control=unscaled", "predicted_share scale_128 bf16 dynamic_1", RunSize::quick),
+             Control("control=unscaled",
+                     "predicted_share scale_128 bf16 dynamic_1 dynamic_2 dynamic_3 dynamic_4 dynamic_5 dynamic_6",
+                     RunSize::quick, "dialects=6 seeds=2 side=512 steps=1000")},
             Effect{"unscaled"}};
 }
 

@@ -1,8 +1,5 @@
 // A net trained from scratch with AdamW at a rate that decays: in its last part the updates fall below half an ulp of
 // bf16 weights, as they do in every training that ends with a small rate.
-#include <fmt/format.h>
-
-#include "experiments/framework/sources.hpp"
 #include "experiments/natural/lost_updates.hpp"
 #include "experiments/natural/tuning.hpp"
 #include "experiments/training/figures.hpp"
@@ -24,8 +21,7 @@ void run(const RunContext& context, Result& result) {
 
     const std::string beginning = fmt::format("Trained from scratch with AdamW at {:g} along half a cosine, ", rate);
     result.measured(
-        "learns",
-        sources::cite("Loshchilov and Hutter, Decoupled weight decay regularization (ICLR 2019)", "Cosine annealing"),
+        "learns", cite("Loshchilov and Hutter, Decoupled weight decay regularization (ICLR 2019)", "Cosine annealing"),
         beginning + "a net in fp32 reads nine digits of ten.", at_least(0.9, runs.mean(natural::fp32), accuracy_text));
     natural::claim_lost_updates(
         result, {runs, accuracy_text, {0.01, "one image in a hundred", Margin::Side::not_below}, beginning});
@@ -56,16 +52,12 @@ Experiment experiment() {
              natural::weight_keeping_control(),
              path_setting("mnist", "folder with the MNIST idx files, instead of generated digits")},
             run,
-            {{{},
-              {"control=masters"},
-              {"predicted_start_bf16", "predicted_bf16", "predicted_start_fp16", "predicted_fp16", "bf16_nearest"},
-              RunSize::quick},
-             {{}, {"control=nearest"}, {"bf16_masters", "bf16_stochastic", "bf16_kahan"}, RunSize::quick},
-             {{},
-              {"control=coarse"},
-              {"predicted_start_fp16", "predicted_fp16", "fp16_nearest", "fp16_masters"},
-              RunSize::quick},
-             {{}, {"learning_rate=0"}, {"learns", "bf16_nearest"}, RunSize::quick}},
+            {Control("control=masters",
+                     "predicted_start_bf16 predicted_bf16 predicted_start_fp16 predicted_fp16 bf16_nearest",
+                     RunSize::quick),
+             Control("control=nearest", "bf16_masters bf16_stochastic bf16_kahan", RunSize::quick),
+             Control("control=coarse", "predicted_start_fp16 predicted_fp16 fp16_nearest fp16_masters", RunSize::quick),
+             Control("learning_rate=0", "learns bf16_nearest", RunSize::quick)},
             Effect{"bf16_nearest"}};
 }
 

@@ -1,16 +1,11 @@
 // A net that reads digits, fine-tuned to sheared ones at a usual rate of AdamW: updates are below half an ulp of bf16
 // weights by themselves. (experiments/master_weights.cpp explains it with weights of size 1.)
-#include <fmt/format.h>
-
-#include "experiments/framework/sources.hpp"
 #include "experiments/natural/lost_updates.hpp"
 #include "experiments/natural/tuning.hpp"
 #include "experiments/training/figures.hpp"
 
 namespace ulp::fine_tuned_digits_experiment {
 namespace {
-
-using sources::cite;
 
 void run(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
@@ -71,13 +66,11 @@ Experiment experiment() {
          real_setting("learning_rate", "of AdamW in fine-tuning", 2e-5, 2e-5, 0, 10), natural::weight_keeping_control(),
          path_setting("mnist", "folder with the MNIST idx files, instead of generated digits")},
         run,
-        {{{"steps=300"},
-          {"control=masters"},
-          {"predicted_start_bf16", "predicted_bf16", "predicted_start_fp16", "predicted_fp16", "bf16_nearest",
-           "fp16_nearest"},
-          RunSize::quick},
-         {{}, {"control=nearest"}, {"bf16_masters", "bf16_stochastic", "bf16_kahan", "fp16_masters"}, RunSize::quick},
-         {{}, {"learning_rate=0"}, {"tuning_helps", "bf16_nearest", "fp16_nearest"}, RunSize::quick}},
+        {Control("control=masters",
+                 "predicted_start_bf16 predicted_bf16 predicted_start_fp16 predicted_fp16 bf16_nearest fp16_nearest",
+                 RunSize::quick, "steps=300"),
+         Control("control=nearest", "bf16_masters bf16_stochastic bf16_kahan fp16_masters", RunSize::quick),
+         Control("learning_rate=0", "tuning_helps bf16_nearest fp16_nearest", RunSize::quick)},
         Effect{"bf16_nearest"}};
 }
 

@@ -1,10 +1,7 @@
 // A small GPT, fine-tuned from a text to the same text in upper case at a usual rate of AdamW: updates are below half
 // an ulp of bf16 weights by themselves, and a language model shows it in nats.
-#include <fmt/format.h>
-
 #include "engine/nets/nets.hpp"
 #include "engine/tensor/random.hpp"
-#include "experiments/framework/sources.hpp"
 #include "experiments/natural/lost_updates.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/tasks.hpp"
@@ -12,8 +9,6 @@
 
 namespace ulp::fine_tuned_text_experiment {
 namespace {
-
-using sources::cite;
 
 /// A text as the numbers of its characters; the last tenth is for testing.
 struct AsciiText {
@@ -24,8 +19,7 @@ struct AsciiText {
             const auto byte = static_cast<unsigned char>(text[i]);
             if (byte >= ascii_tokens) {
                 throw DataError(
-                    fmt::format("{}: byte {} is {}, which is not ASCII; convert it first (iconv -t "
-                                "ASCII//TRANSLIT)",
+                    fmt::format("{}: byte {} is {}, which is not ASCII; convert it first (iconv -t ASCII//TRANSLIT)",
                                 name, i, byte));
             }
             (i < text.size() - text.size() / 10 ? train : test).push_back(byte);
@@ -141,8 +135,8 @@ void run(const RunContext& context, Result& result) {
     result.figure(figure_of_losses(runs, 10, "loss", "A small GPT, fine-tuned: training loss", false));
     result.figure(figure_of_seeds(runs, 0, nats, "nats", "A small GPT, fine-tuned: nats per unseen character"))
         .headline = fmt::format(
-        "A small GPT fine-tuned with AdamW at {:g}, unmodified: {} nats per character before, "
-        "{} after in fp32, {} with bf16 weights without masters.",
+        "A small GPT fine-tuned with AdamW at {:g}, unmodified: {} nats per character before, {} after in fp32, {} "
+        "with bf16 weights without masters.",
         rate, nats.text(first.mean(0)), nats.text(runs.mean(natural::fp32)),
         nats.text(runs.mean(natural::bf16_nearest)));
 }
@@ -166,13 +160,11 @@ Experiment experiment() {
          real_setting("learning_rate", "of AdamW in fine-tuning", 5e-5, 2e-5, 0, 10), natural::weight_keeping_control(),
          path_setting("text", "a text file in ASCII, instead of the generated text")},
         run,
-        {{{},
-          {"control=masters"},
-          {"predicted_start_bf16", "predicted_bf16", "predicted_start_fp16", "predicted_fp16", "bf16_nearest",
-           "fp16_nearest"},
-          RunSize::quick},
-         {{}, {"control=nearest"}, {"bf16_masters", "bf16_stochastic", "bf16_kahan", "fp16_masters"}, RunSize::quick},
-         {{}, {"learning_rate=0"}, {"tuning_helps", "bf16_nearest", "fp16_nearest"}, RunSize::quick}},
+        {Control("control=masters",
+                 "predicted_start_bf16 predicted_bf16 predicted_start_fp16 predicted_fp16 bf16_nearest fp16_nearest",
+                 RunSize::quick),
+         Control("control=nearest", "bf16_masters bf16_stochastic bf16_kahan fp16_masters", RunSize::quick),
+         Control("learning_rate=0", "tuning_helps bf16_nearest fp16_nearest", RunSize::quick)},
         Effect{"bf16_nearest"}};
 }
 

@@ -1,22 +1,13 @@
 #include "experiments/natural/lost_updates.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <bit>
-#include <cmath>
 #include <limits>
-#include <memory>
 
-#include "experiments/framework/sources.hpp"
 #include "experiments/training/figures.hpp"
-#include "experiments/training/parity.hpp"
 #include "experiments/training/tasks.hpp"
 
 namespace ulp::natural {
 namespace {
-
-using sources::cite;
 
 int binade_of(float x) { return static_cast<int>((std::bit_cast<std::uint32_t>(x) >> 23) & 0xFF) - 127; }
 
@@ -165,9 +156,8 @@ std::vector<Arithmetic> weight_keepings(const RunContext& context) {
 
 Setting weight_keeping_control() {
     return control_setting(
-        "masters gives fp32 masters to weights that are updated to nearest; nearest rounds all 16-bit "
-        "weights to nearest, without masters; coarse does so with fp16 weights and leaves them 2 "
-        "fraction bits",
+        "masters gives fp32 masters to weights that are updated to nearest; nearest rounds all 16-bit weights to "
+        "nearest, without masters; coarse does so with fp16 weights and leaves them 2 fraction bits",
         {"masters", "nearest", "coarse"});
 }
 
@@ -219,8 +209,8 @@ Figure figure_of_update_sizes(const Comparison& runs, std::string title) {
     return {.name = "updates",
             .title = std::move(title),
             .caption =
-                "Updates in fp32, all steps and seeds, in ulps that their weights have in bf16. Left of the "
-                "lines an update is less than half an ulp.",
+                "Updates in fp32, all steps and seeds, in ulps that their weights have in bf16. Left of the lines an "
+                "update is less than half an ulp.",
             .meaning = fmt::format("By this histogram of fp32 alone, {} of the updates are lost on bf16 weights, {} on "
                                    "fp16 weights, whose ulps are 8 times finer.",
                                    standing_text.text(mean_of(predicted(runs, 0))),
@@ -234,14 +224,15 @@ Figure figure_of_update_sizes(const Comparison& runs, std::string title) {
 }
 
 Figure figure_of_standing_weights(const Comparison& runs, std::size_t window, std::string title) {
-    Figure figure{.name = "standing",
-                  .title = std::move(title),
-                  .caption = fmt::format("Means of {} steps, first seed. Predicted: updates of the run in fp32 below "
-                                         "half an ulp of their weights.",
-                                         window),
-                  .meaning = "Mean shares of all seeds, predicted and measured:",
-                  .evidence = runs.evidence,
-                  .axes = {step_axis(), percent_axis("weights that stand still")}};
+    Figure figure{
+        .name = "standing",
+        .title = std::move(title),
+        .caption = fmt::format(
+            "Means of {} steps, first seed. Predicted: updates of the run in fp32 below half an ulp of their weights.",
+            window),
+        .meaning = "Mean shares of all seeds, predicted and measured:",
+        .evidence = runs.evidence,
+        .axes = {step_axis(), percent_axis("weights that stand still")}};
     for (int f = 1; f <= static_cast<int>(weight_formats.size()); ++f) {
         figure.looks.push_back({.colour = f, .dash = 2});
         figure.looks.push_back({.colour = f, .width = 3});
@@ -264,8 +255,7 @@ Figure figure_of_standing_weights(const Comparison& runs, std::size_t window, st
     };
     figure.meaning += fmt::format(
         ". The runs end at training losses of {:.3g} in fp32, {:.3g} in bf16 and {:.3g} in fp16: where these differ, "
-        "so "
-        "do their later updates.",
+        "so do their later updates.",
         final_loss(fp32), final_loss(bf16_nearest), final_loss(fp16_nearest));
     return figure;
 }

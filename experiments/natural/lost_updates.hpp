@@ -2,12 +2,8 @@
 // in fp32, what 16-bit weights lose of them is predicted from that, and the ways to keep them are compared.
 #pragma once
 
-#include <array>
-#include <string>
-#include <vector>
-
 #include "experiments/natural/tuning.hpp"
-#include "experiments/training/curves.hpp"
+#include "experiments/training/figures.hpp"
 
 namespace ulp::natural {
 

@@ -1,21 +1,12 @@
 // A net on raw pixels from 0 to 255 with a layer norm first: the squares leave fp16, their root is infinite, and every
 // image becomes 0, without a NaN. Nothing is inserted; overflow shows such sums alone.
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <memory>
-
-#include "experiments/framework/sources.hpp"
 #include "experiments/shared/binade_histogram.hpp"
 #include "experiments/shared/sums.hpp"
 #include "experiments/training/figures.hpp"
-#include "experiments/training/parity.hpp"
 #include "experiments/training/tasks.hpp"
 
 namespace ulp::norm_squares_experiment {
 namespace {
-
-using sources::cite;
 
 /// Of the first step's images.
 struct Squares {
@@ -125,20 +116,18 @@ void run(const RunContext& context, Result& result) {
     const Comparison& runs = study.runs;
     const std::string place = cite(sources::amp_slides, "FP32 and FP16: sums and norms in FP32");
     const auto& squares = runs.runs[way_fp32].front().kept<Squares>();
-    result.measured(
-        "rule", place,
-        "A layer norm in fp16 makes 0 of the images whose squares, added up in its order, leave fp16's range, and of "
-        "no others: the pixels predict which, for every range of the pixels.",
-        equal(0, study.wrong, "images otherwise") &&
-            at_least(1, static_cast<double>(std::ranges::count(squares.beyond, true)),
-                     {"", "images beyond fp16", 1, 0}));
+    result.measured("rule", place,
+                    "A layer norm in fp16 makes 0 of the images whose squares, added up in its order, leave fp16's "
+                    "range, and of no others: the pixels predict which, for every range of the pixels.",
+                    equal(0, study.wrong, "images otherwise") &&
+                        at_least(1, static_cast<double>(std::ranges::count(squares.beyond, true)),
+                                 {"", "images beyond fp16", 1, 0}));
     const Margin margin{0.02, "two test images in a hundred", Margin::Side::not_below};
     const std::vector<double> fp32 = runs.scores(way_fp32, test_accuracy);
-    result.measured(
-        "stops_training", place,
-        "So a net on raw pixels with a layer norm first learns nothing throughout in fp16, though none of its "
-        "numbers is a NaN.",
-        falls_short(runs.scores(way_fp16, test_accuracy), fp32, margin, accuracy_text));
+    result.measured("stops_training", place,
+                    "So a net on raw pixels with a layer norm first learns nothing throughout in fp16, though none of "
+                    "its numbers is a NaN.",
+                    falls_short(runs.scores(way_fp16, test_accuracy), fp32, margin, accuracy_text));
     const char* ids[] = {"norm_in_fp32", "mixed", "bf16"};
     for (std::size_t way = way_norm; way < runs.arithmetics.size(); ++way) {
         result.measured(ids[way - way_norm], place,
@@ -178,24 +167,22 @@ void run(const RunContext& context, Result& result) {
 }  // namespace
 
 Experiment experiment() {
-    return {
-        "norm_squares",
-        "A layer norm over raw pixels leaves fp16",
-        "What does a layer norm in fp16 make of raw pixels, and do the pixels predict it?",
-        {Chapter::overflow, 3},
-        {integer_setting("steps", "training steps", 100, 1000, 2, 1000000).smoke(4),
-         integer_setting("hidden", "width of the hidden layer", 32, 64, 1, 4096).smoke(8),
-         integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100).smoke(2),
-         real_setting("range", "largest value of a pixel", 255, 255, 0.001, 1000),
-         control_setting("fp32_norm takes the layer norm to fp32 where it is in fp16; fp16_norm trains throughout in "
-                         "fp16 instead of the remedies",
-                         {"fp32_norm", "fp16_norm"}),
-         path_setting("mnist", "folder with the MNIST idx files, instead of generated digits")},
-        run,
-        {{{}, {"range=16"}, {"rule"}},
-         {{}, {"control=fp32_norm"}, {"rule", "stops_training"}, RunSize::quick},
-         {{}, {"control=fp16_norm"}, {"norm_in_fp32", "mixed", "bf16"}, RunSize::quick}},
-        Effect{"stops_training"}};
+    return {"norm_squares",
+            "A layer norm over raw pixels leaves fp16",
+            "What does a layer norm in fp16 make of raw pixels, and do the pixels predict it?",
+            {Chapter::overflow, 3},
+            {integer_setting("steps", "training steps", 100, 1000, 2, 1000000).smoke(4),
+             integer_setting("hidden", "width of the hidden layer", 32, 64, 1, 4096).smoke(8),
+             integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100).smoke(2),
+             real_setting("range", "largest value of a pixel", 255, 255, 0.001, 1000),
+             control_setting("fp32_norm takes the layer norm to fp32 where it is in fp16; fp16_norm trains throughout "
+                             "in fp16 instead of the remedies",
+                             {"fp32_norm", "fp16_norm"}),
+             path_setting("mnist", "folder with the MNIST idx files, instead of generated digits")},
+            run,
+            {Control("range=16", "rule"), Control("control=fp32_norm", "rule stops_training", RunSize::quick),
+             Control("control=fp16_norm", "norm_in_fp32 mixed bf16", RunSize::quick)},
+            Effect{"stops_training"}};
 }
 
 }  // namespace ulp::norm_squares_experiment

@@ -1,29 +1,18 @@
 // The loss of a language model, summed in fp16 over the tokens of a batch: what it reads is wrong from some thousand
 // tokens on, and from 65,520 on every gradient is 0. Nothing is inserted; overflow shows such sums alone.
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <memory>
-
-#include "engine/data/topic_text.hpp"
+#include "engine/data/generated.hpp"
 #include "engine/files/sha256.hpp"
 #include "engine/tensor/random.hpp"
-#include "engine/tensor/step_functions.hpp"
-#include "experiments/framework/sources.hpp"
-#include "experiments/framework/values.hpp"
-#include "experiments/natural/numbered_text.hpp"
+#include "engine/tensor/steps.hpp"
+#include "experiments/natural/tuning.hpp"
 #include "experiments/shared/binade_histogram.hpp"
 #include "experiments/training/figures.hpp"
-#include "experiments/training/parity.hpp"
 #include "softfloat/round.hpp"
 
 namespace ulp::summed_loss_experiment {
 namespace {
 
 using natural::NumberedText;
-using sources::cite;
-
 constexpr Index context_length = 4;
 const Quantity nats{"loss on new text", "nats", 1, 3};
 
@@ -163,19 +152,18 @@ void run(const RunContext& context, Result& result) {
     const NumberedText numbered(text);
     const Readings found = readings_of(context, numbered, result);
     const std::string place = cite(sources::amp_slides, "FP32 and FP16: sums and losses in FP32");
-    result.measured(
-        "reading", place,
-        "A loss that is summed in fp16 sticks where half a unit in the sum's last place is more than the next "
-        "term. The terms of the fp32 run predict what it reads, for every number of tokens.",
-        at_most(0.05, found.worst, {"largest difference", "nats", 1, 4}));
+    result.measured("reading", place,
+                    "A loss that is summed in fp16 sticks where half a unit in the sum's last place is more than the "
+                    "next term. The terms of the fp32 run predict what it reads, for every number of tokens.",
+                    at_most(0.05, found.worst, {"largest difference", "nats", 1, 4}));
     const Margin margin{0.05, "a 60th of the loss at the start", Margin::Side::not_above};
     const std::vector<double> fp32 = found.runs.scores(0);
     const BinadeHistogram& gradients = found.runs.runs[1].front().kept<LanguageSeen>().weights;
     const std::int64_t tokens = context.settings.integer("tokens");
     result.measured(
         "stops_training", place,
-        fmt::format("From 65,520 tokens on fp16 has no number for their count, so every gradient of their mean "
-                    "is 0, and the model does not learn. Here: {} tokens.",
+        fmt::format("From 65,520 tokens on fp16 has no number for their count, so every gradient of their mean is 0, "
+                    "and the model does not learn. Here: {} tokens.",
                     tokens),
         falls_short(found.runs.scores(1), fp32, margin, nats) &&
             above(0.99, gradients.share(gradients.zeros()), {"", "% of the weights' gradients are 0", 100, 1}));
@@ -201,11 +189,10 @@ void run(const RunContext& context, Result& result) {
         fmt::format("Gradients of the logits in a mean over {} tokens", tokens),
         "Share of the gradients in each binade, in fp32, first seed. Shaded: what fp16 makes 0, and its subnormal "
         "numbers.",
-        fmt::format(
-            "fp16 could hold all but {:.0f} % of them. The count of the tokens is {:g} in fp16; where the loss is "
-            "in fp16, too, {:.0f} % of the weights' gradients are 0.",
-            100 * logits.share(logits.zeros() + logits.lost_in_fp16()),
-            round_to(formats::fp16, static_cast<float>(tokens)), 100 * gradients.share(gradients.zeros())),
+        fmt::format("fp16 could hold all but {:.0f} % of them. The count of the tokens is {:g} in fp16; where the loss "
+                    "is in fp16, too, {:.0f} % of the weights' gradients are 0.",
+                    100 * logits.share(logits.zeros() + logits.lost_in_fp16()),
+                    round_to(formats::fp16, static_cast<float>(tokens)), 100 * gradients.share(gradients.zeros())),
         found.runs.evidence,
         {logits.series("gradient of the logits")}};
     draw_binades(figure, binade_axis(-40, -8, "binade"), "share of the gradients");
@@ -231,9 +218,9 @@ Experiment experiment() {
          control_setting("fp32_loss takes the loss to fp32 where it is in fp16; fp16_loss to fp16 where it is in fp32",
                          {"fp32_loss", "fp16_loss"})},
         run,
-        {{{"tokens=16384"}, {"control=fp32_loss"}, {"reading"}},
-         {{}, {"control=fp32_loss"}, {"reading", "stops_training"}, RunSize::quick},
-         {{}, {"control=fp16_loss"}, {"loss_in_fp32"}, RunSize::quick}},
+        {Control("control=fp32_loss", "reading", RunSize::smoke, "tokens=16384"),
+         Control("control=fp32_loss", "reading stops_training", RunSize::quick),
+         Control("control=fp16_loss", "loss_in_fp32", RunSize::quick)},
         Effect{"stops_training"}};
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/data/dataset.hpp"
+#include "experiments/shared/binade_histogram.hpp"
 #include "experiments/training/comparison.hpp"
 #include "experiments/training/tasks.hpp"
 
@@ -35,4 +36,41 @@ TunedDigits tuned_digits_of(const RunContext& context, Result& result);
 Comparison first_training(const RunContext& context, Result& result, const Layers& net, const TunedDigits& data,
                           ProgressPart part);
 
+// A text as numbers of its characters, for language models.
+
+struct NumberedText {
+    std::vector<int> characters{};
+    int classes = 0;
+
+    explicit NumberedText(const std::string& text) {
+        std::string seen = text;
+        std::ranges::sort(seen);
+        seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
+        classes = static_cast<int>(seen.size());
+        for (const char c : text)
+            characters.push_back(static_cast<int>(std::ranges::lower_bound(seen, c) - seen.begin()));
+    }
+};
+
 }  // namespace ulp::natural
+
+// Which share of the gradients is 0 at each step: counted in 16 bits, or predicted from the histograms of fp32 runs.
+
+namespace ulp {
+
+/// Of the steps that were looked at.
+using StepHistograms = std::map<std::int64_t, BinadeHistogram>;
+using Shares = std::map<std::int64_t, double>;
+
+/// The mean over the seeds: zeros, and with an exponent what fp16 makes 0 under a loss scale of 2^exponent, which is
+/// what is not above 2^-25 once scaled.
+Shares shares_of_zeros(const std::vector<const StepHistograms*>& seeds, std::optional<int> exponent);
+
+/// Over the steps of `a`, which `b` has, too.
+double largest_difference(const Shares& a, const Shares& b);
+
+Series series_of(std::string name, const Shares& shares);
+/// Pairs of series, over steps: a line for what was predicted, marks for what was counted.
+void draw_predicted_shares(Figure& figure, std::string label);
+
+}  // namespace ulp

@@ -1,21 +1,121 @@
 // Exponential moving averages of weights kept in 16 bits: the step of an average, (1 - decay) times its distance from
 // the weight, is below half an ulp by itself, and the average stays where it began.
-#include <fmt/format.h>
-
-#include <algorithm>
-
-#include "experiments/framework/sources.hpp"
-#include "experiments/natural/average_watch.hpp"
+#include "experiments/natural/lost_updates.hpp"
 #include "experiments/natural/tuning.hpp"
 #include "experiments/training/figures.hpp"
-#include "experiments/training/parity.hpp"
+#include "experiments/training/tasks.hpp"
 
 namespace ulp::weight_averages_experiment {
 namespace {
 
-using sources::cite;
+using namespace natural;
 
-using natural::AverageKeeping, natural::decays, natural::Standstill;
+constexpr std::array decays = {0.99, 0.999, 0.9999};
+
+/// How averages are kept.
+struct AverageKeeping {
+    std::string name;
+    FloatFormat format;
+    UpdateRounding rounding = UpdateRounding::nearest;
+};
+
+/// What is left of the averages of one training: shares of those that never left their start, and their largest steps.
+struct Standstill {
+    std::vector<double> measured;                  // [decay][keeping]
+    std::vector<std::array<double, 2>> predicted;  // [decay]: in bf16 and fp16, from fp32 alone
+    std::vector<UpdateSizes> largest_steps;        // [decay]: in ulps of bf16
+};
+
+/// Averages of one training, and what fp32 alone says of them.
+struct AverageWatch {
+    std::vector<Averages> averages;                   // [decay][keeping]
+    std::vector<std::vector<float>> start, farthest;  // by parameter: the weights, and how far they went from there
+    std::vector<std::vector<float>> started;          // by average: as it began, all parameters in a row
+
+    void begin(const Model& model, const std::vector<AverageKeeping>& keepings, std::uint64_t seed) {
+        for (const double decay : decays) {
+            for (const AverageKeeping& keeping : keepings) {
+                averages.emplace_back(model, AverageOptions{decay, keeping.format, keeping.rounding, seed});
+                started.push_back(numbers_of(averages.back()));
+            }
+        }
+        for (const Parameter& p : model.parameters()) {
+            start.emplace_back(p.value.values().begin(), p.value.values().end());
+            farthest.emplace_back(start.back().size(), 0.0F);
+        }
+    }
+    void follow(const Model& model, std::int64_t step) {
+        for (Averages& average : averages) average.update(model, step);
+        for (std::size_t p = 0; p < start.size(); ++p) {
+            const Tensor& now = model.parameters()[p].value;
+            for (std::size_t i = 0; i < start[p].size(); ++i) {
+                farthest[p][i] = std::max(farthest[p][i], std::fabs(now[static_cast<Index>(i)] - start[p][i]));
+            }
+        }
+    }
+    static std::vector<float> numbers_of(const Averages& average) {
+        std::vector<float> numbers;
+        for (const auto& [name, tensor] : average.tensors()) {
+            numbers.insert(numbers.end(), tensor.values().begin(), tensor.values().end());
+        }
+        return numbers;
+    }
+};
+
+Standstill standstill_of(const AverageWatch& watch) {
+    Standstill found;
+    for (std::size_t a = 0; a < watch.averages.size(); ++a) {
+        const std::vector<float> now = AverageWatch::numbers_of(watch.averages[a]);
+        double same = 0;
+        for (std::size_t i = 0; i < now.size(); ++i) same += now[i] == watch.started[a][i] ? 1 : 0;
+        found.measured.push_back(same / static_cast<double>(now.size()));
+    }
+    for (const double decay : decays) {
+        std::array<double, 2> lost{};
+        UpdateSizes sizes{};
+        double count = 0;
+        for (std::size_t p = 0; p < watch.start.size(); ++p) {
+            for (std::size_t i = 0; i < watch.start[p].size(); ++i, ++count) {
+                const float weight = watch.start[p][i];
+                const auto step = static_cast<float>((1 - decay) * static_cast<double>(watch.farthest[p][i]));
+                for (std::size_t f = 0; f < lost.size(); ++f) {
+                    lost[f] += static_cast<double>(step) < half_ulp(weight_formats[f], weight) ? 1 : 0;
+                }
+                add_size(sizes, weight, step);
+            }
+        }
+        for (double& share : lost) share /= count;
+        found.predicted.push_back(lost);
+        found.largest_steps.push_back(sizes);
+    }
+    return found;
+}
+
+/// The task, with averages for each of `decays` in each way. Scores: the accuracy of each average, [decay][keeping];
+/// keeps Standstill.
+TaskBuilder averaged_task(const TaskBuilder& task, const std::vector<AverageKeeping>& keepings) {
+    return [=](Model& model, std::uint64_t seed) {
+        Task result = task(model, seed);
+        const auto watch = std::make_shared<AverageWatch>();
+        result.before_update = [=](Optimizer& optimizer) {
+            if (watch->averages.empty()) watch->begin(optimizer.model(), keepings, seed);
+        };
+        result.after_step = [watch](Trainer& trainer, const StepResult& done) {
+            watch->follow(trainer.model(), done.step);
+        };
+        result.measure = [=, measure = result.measure, &model](Evaluation& evaluation, Learned& learned) {
+            std::vector<double> scores;
+            for (const Averages& average : watch->averages) {
+                for (Parameter& parameter : model.parameters()) parameter.assign(average.tensors().at(parameter.name));
+                measure(evaluation, learned);
+                scores.push_back(learned.scores.at(test_accuracy));
+            }
+            learned.scores = std::move(scores);
+            learned.more = standstill_of(*watch);
+        };
+        return result;
+    };
+}
 
 enum : std::size_t { fp32, bf16, fp16, bf16_stochastic };
 
@@ -58,9 +158,8 @@ void claim_standstill(const Comparison& trained, std::size_t keepings, std::size
         result.measured(
             fmt::format("never_move_{}_{}", name, decays[decay]),
             cite(sources::volta_talk, "Weight update: if w >> lr * dw then update doesn't change w"),
-            fmt::format("With a decay of {} as many averages in {} never leave their start as fp32's run "
-                        "predicts: where (1 - decay) times a weight's largest distance from it is less than "
-                        "half an ulp.",
+            fmt::format("With a decay of {} as many averages in {} never leave their start as fp32's run predicts: "
+                        "where (1 - decay) times a weight's largest distance from it is less than half an ulp.",
                         decays[decay], name),
             as_good(measured, predicted, margin, never));
     }
@@ -86,19 +185,19 @@ void claim_decay(const Comparison& averages, double decay, Result& result) {
 }
 
 void figure_steps(const Comparison& trained, Result& result) {
-    Figure figure{.name = "updates",
-                  .title = "Averages of weights: the largest step of each, by decay",
-                  .caption =
-                      "(1 - decay) times a weight's largest distance from its start, in fp32, all seeds, in ulps "
-                      "of the weight in bf16. Left of the lines: less than half an ulp.",
-                  .meaning = "What lies left of a format's line never moves in it:",
-                  .evidence = "",
-                  .axes = natural::update_axes("largest step of the average in ulps of its weight in bf16",
-                                               "share of the weights"),
-                  .looks = {{.mark = Mark::histogram}},
-                  .guides = natural::half_ulps()};
+    Figure figure{
+        .name = "updates",
+        .title = "Averages of weights: the largest step of each, by decay",
+        .caption =
+            "(1 - decay) times a weight's largest distance from its start, in fp32, all seeds, in ulps of the weight "
+            "in bf16. Left of the lines: less than half an ulp.",
+        .meaning = "What lies left of a format's line never moves in it:",
+        .evidence = "",
+        .axes = update_axes("largest step of the average in ulps of its weight in bf16", "share of the weights"),
+        .looks = {{.mark = Mark::histogram}},
+        .guides = half_ulps()};
     for (std::size_t d = 0; d < decays.size(); ++d) {
-        natural::UpdateSizes sizes{};
+        UpdateSizes sizes{};
         std::vector<double> in_bf16, in_fp16;
         for (const Learned& run : trained.runs.front()) {
             const auto& found = run.kept<Standstill>();
@@ -108,7 +207,7 @@ void figure_steps(const Comparison& trained, Result& result) {
         }
         std::int64_t all = 0;
         for (const std::int64_t count : sizes) all += count;
-        figure.series.push_back(natural::series_of(fmt::format("decay {}", decays[d]), sizes, all));
+        figure.series.push_back(series_of(fmt::format("decay {}", decays[d]), sizes, all));
         figure.meaning += fmt::format("{} at {} {:.1f} % of the weights in bf16 and {:.1f} % in fp16",
                                       d == 0 ? "" : ",", decays[d], 100 * mean_of(in_bf16), 100 * mean_of(in_fp16));
     }
@@ -118,13 +217,12 @@ void figure_steps(const Comparison& trained, Result& result) {
 
 void run(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
-    const natural::TunedDigits data = natural::tuned_digits_of(context, result);
+    const TunedDigits data = tuned_digits_of(context, result);
     const Layers net = dense_net({settings.integer("hidden")});
-    const Comparison first = natural::first_training(context, result, net, data, {0, 0.1});
+    const Comparison first = first_training(context, result, net, data, {0, 0.1});
     const std::vector<AverageKeeping> keepings = average_keepings(context);
     const Training second{
-        .task = natural::averaged_task(
-            natural::starting_from(images_task(net, data.second, 32), natural::weights_left(context, first)), keepings),
+        .task = averaged_task(starting_from(images_task(net, data.second, 32), weights_left(context, first)), keepings),
         .optimizer = {.kind = OptimizerKind::adam, .learning_rate = settings.real("learning_rate")},
         .steps = settings.integer("steps")};
     const Comparison trained =
@@ -146,8 +244,7 @@ void run(const RunContext& context, Result& result) {
         figure_of_cases(cases, names, 100, "% of unseen digits",
                         {"accuracy", "Averages of weights: unseen sheared digits read right",
                          fmt::format("The net that the averages begin with reads {} of the sheared digits; with a "
-                                     "decay of {} averages in fp32 read {}, "
-                                     "in bf16 {}.",
+                                     "decay of {} averages in fp32 read {}, in bf16 {}.",
                                      accuracy_text.text(first.mean(0, test_accuracy)), decays.back(),
                                      accuracy_text.text(slowest.mean(fp32)), accuracy_text.text(slowest.mean(bf16))),
                          ""}));
@@ -175,18 +272,16 @@ Experiment experiment() {
                          {"wide", "narrow", "nearest"}),
          path_setting("mnist", "folder with the MNIST idx files, instead of generated digits")},
         run,
-        {{{},
-          {"control=wide"},
-          {"never_move_bf16_0.99", "never_move_bf16_0.999", "never_move_fp16_0.999", "bf16_0.999",
-           "never_move_bf16_0.9999", "never_move_fp16_0.9999", "bf16_0.9999", "fp16_0.9999"},
-          RunSize::quick},
-         {{},
-          {"control=narrow"},
-          {"never_move_bf16_0.99", "never_move_fp16_0.99", "bf16_0.99", "fp16_0.99", "never_move_bf16_0.999",
-           "never_move_fp16_0.999", "fp16_0.999", "bf16_stochastic_0.999", "never_move_bf16_0.9999",
-           "never_move_fp16_0.9999", "bf16_stochastic_0.9999"},
-          RunSize::quick},
-         {{}, {"control=nearest"}, {"bf16_stochastic_0.999", "bf16_stochastic_0.9999"}, RunSize::quick}},
+        {Control("control=wide",
+                 "never_move_bf16_0.99 never_move_bf16_0.999 never_move_fp16_0.999 bf16_0.999 never_move_bf16_0.9999 "
+                 "never_move_fp16_0.9999 bf16_0.9999 fp16_0.9999",
+                 RunSize::quick),
+         Control("control=narrow",
+                 "never_move_bf16_0.99 never_move_fp16_0.99 bf16_0.99 fp16_0.99 never_move_bf16_0.999 "
+                 "never_move_fp16_0.999 fp16_0.999 bf16_stochastic_0.999 never_move_bf16_0.9999 never_move_fp16_0.9999 "
+                 "bf16_stochastic_0.9999",
+                 RunSize::quick),
+         Control("control=nearest", "bf16_stochastic_0.999 bf16_stochastic_0.9999", RunSize::quick)},
         Effect{"fp16_0.9999"},
         fp32_alone};
 }

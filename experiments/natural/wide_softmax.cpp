@@ -1,29 +1,17 @@
 // A language model over a thousand words and more: in a mean over N tokens the gradient of a wrong word's logit is p /
 // N, and fp16 makes 0 of it up to p = N / 2^25. So no improbable word is pushed down. Nothing is inserted.
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <bit>
-#include <cmath>
-#include <map>
-#include <memory>
-#include <optional>
 #include <utility>
 
 #include "engine/tensor/random.hpp"
-#include "engine/tensor/step_functions.hpp"
-#include "experiments/framework/sources.hpp"
-#include "experiments/framework/values.hpp"
-#include "experiments/natural/lost_shares.hpp"
+#include "engine/tensor/steps.hpp"
+#include "experiments/natural/tuning.hpp"
 #include "experiments/shared/binade_histogram.hpp"
 #include "experiments/training/figures.hpp"
-#include "experiments/training/parity.hpp"
 #include "softfloat/round.hpp"
 
 namespace ulp::wide_softmax_experiment {
 namespace {
-
-using sources::cite;
 
 const Quantity loss_text{"loss on new text", "nats", 1, 3};
 const Margin as_fp32{0.05, "the perplexity rises by a twentieth", Margin::Side::not_above};
@@ -236,13 +224,12 @@ void claim_rule(const RunContext& context, const Comparison& runs, Result& resul
         return round_to(formats::fp16, static_cast<float>(p / static_cast<double>(tokens)));
     };
     const std::string place = cite(sources::paper, "3.2: values below 2^-24 become zero in fp16");
-    result.arithmetic(
-        "invisible", place,
-        fmt::format("In a mean over {} tokens the gradient of a word's logit is p / {}: fp16 makes 0 of it up to a "
-                    "probability of {:.3g}.",
-                    tokens, tokens, invisible),
-        equal(0, gradient(invisible) == 0 ? 0 : 1, "gradients of that size left") &&
-            equal(1, gradient(1.001 * invisible) == 0 ? 0 : 1, "slightly larger ones left"));
+    result.arithmetic("invisible", place,
+                      fmt::format("In a mean over {} tokens the gradient of a word's logit is p / {}: fp16 makes 0 of "
+                                  "it up to a probability of {:.3g}.",
+                                  tokens, tokens, invisible),
+                      equal(0, gradient(invisible) == 0 ? 0 : 1, "gradients of that size left") &&
+                          equal(1, gradient(1.001 * invisible) == 0 ? 0 : 1, "slightly larger ones left"));
     claim_predictions(context, runs, result);
     const Shares lost = zeros_of(runs.runs[way_unscaled]);
     result.measured("lost", place,
@@ -307,11 +294,10 @@ void figure_shares(const Comparison& runs, Result& result) {
         "Without a scale the fp32 runs predict {:.1f} % zeros at the last step, {:.1f} % are counted; at a step they "
         "differ by {:.1f} points at most. {}",
         100 * predicted.rbegin()->second, 100 * counted.rbegin()->second, 100 * largest_difference(predicted, counted),
-        strays > counted.rbegin()->first
-            ? "No run's loss deviates from fp32's."
-            : fmt::format("From step {} on a run's loss deviates from fp32's: its weights are others, and so are the "
-                          "gradients that are rounded.",
-                          strays));
+        strays > counted.rbegin()->first ? "No run's loss deviates from fp32's."
+                                         : fmt::format("From step {} on a run's loss deviates from fp32's: its weights "
+                                                       "are others, and so are the gradients that are rounded.",
+                                                       strays));
     draw_predicted_shares(figure, "share of the logits' gradients");
     result.figure(std::move(figure));
 }
@@ -368,29 +354,26 @@ void run(const RunContext& context, Result& result) {
 }  // namespace
 
 Experiment experiment() {
-    return {
-        "wide_softmax",
-        "A softmax over many words: the mean over tokens loses what pushes improbable words down",
-        "Does a wide softmax need a loss scale in fp16, and does fp32 predict what it loses?",
-        {Chapter::underflow, 5},
-        {integer_setting("words", "of the text, a multiple of 4", 2048, 1024, 16, 65536).smoke(256),
-         integer_setting("tokens", "per step", 2048, 32768, 2, 1048576).smoke(256),
-         integer_setting("width", "numbers of a word and of the hidden layer", 16, 16, 1, 4096),
-         integer_setting("steps", "training steps", 6, 64, 2, 1000000).smoke(2),
-         integer_setting("test_tokens", "of new text", 400, 2000, 1, 65536).smoke(50),
-         integer_setting("seeds", "runs of each arithmetic", 2, 3, 1, 100),
-         real_setting("learning_rate", "of Adam, falling linearly to 0", 0.1, 0.1, 0, 10),
-         control_setting("eighth predicts for gradients an eighth as large; scaled gives the run without a loss scale "
-                         "one of 2^14; vanish gives all 16-bit runs one of 2^-120",
-                         {"eighth", "scaled", "vanish"})},
-        run,
-        {{{"seeds=1"}, {"control=eighth"}, {"predicted_share", "own_share"}, RunSize::quick},
-         {{"words=1024", "tokens=32768", "steps=32", "seeds=3"},  // a quick run's do not tell
-          {"control=scaled"},
-          {"predicted_share", "lost", "unscaled"},
-          RunSize::quick},
-         {{}, {"control=vanish"}, {"predicted_share", "scale_128", "dynamic", "bf16"}, RunSize::quick}},
-        Effect{"unscaled"}};
+    return {"wide_softmax",
+            "A softmax over many words: the mean over tokens loses what pushes improbable words down",
+            "Does a wide softmax need a loss scale in fp16, and does fp32 predict what it loses?",
+            {Chapter::underflow, 5},
+            {integer_setting("words", "of the text, a multiple of 4", 2048, 1024, 16, 65536).smoke(256),
+             integer_setting("tokens", "per step", 2048, 32768, 2, 1048576).smoke(256),
+             integer_setting("width", "numbers of a word and of the hidden layer", 16, 16, 1, 4096),
+             integer_setting("steps", "training steps", 6, 64, 2, 1000000).smoke(2),
+             integer_setting("test_tokens", "of new text", 400, 2000, 1, 65536).smoke(50),
+             integer_setting("seeds", "runs of each arithmetic", 2, 3, 1, 100),
+             real_setting("learning_rate", "of Adam, falling linearly to 0", 0.1, 0.1, 0, 10),
+             control_setting("eighth predicts for gradients an eighth as large; scaled gives the run without a loss "
+                             "scale one of 2^14; vanish gives all 16-bit runs one of 2^-120",
+                             {"eighth", "scaled", "vanish"})},
+            run,
+            {Control("control=eighth", "predicted_share own_share", RunSize::quick, "seeds=1"),
+             Control("control=scaled", "predicted_share lost unscaled", RunSize::quick,
+                     "words=1024 tokens=32768 steps=32 seeds=3"),  // a quick run's do not tell
+             Control("control=vanish", "predicted_share scale_128 dynamic bf16", RunSize::quick)},
+            Effect{"unscaled"}};
 }
 
 }  // namespace ulp::wide_softmax_experiment

@@ -2,9 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <string_view>
-
 #include "softfloat/matrix_units/units.hpp"
 #include "softfloat/names.hpp"
 

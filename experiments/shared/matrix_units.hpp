@@ -1,11 +1,6 @@
 // The matrix units that experiments compare, and what stands behind their models.
 #pragma once
 
-#include <memory>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "engine/products/matmul.hpp"
 #include "experiments/framework/experiment.hpp"
 

@@ -2,20 +2,13 @@
 
 #include <fmt/core.h>
 
-#include <cmath>
-#include <functional>
-
 #include "engine/tensor/random.hpp"
 #include "engine/tensor/rounder.hpp"
-#include "experiments/framework/control.hpp"
-#include "experiments/framework/sources.hpp"
 #include "softfloat/matrix_units/product.hpp"
 #include "softfloat/matrix_units/units.hpp"
 
 namespace ulp {
 namespace {
-
-using sources::cite;
 
 constexpr Index operand_rows = 32;  // of A, and columns of B: 1024 dot products of each length
 
@@ -140,12 +133,11 @@ std::string text_of_longest(const Figure& figure) {
 
 void accumulators(const RunContext& context, const std::vector<MatrixUnit>& units, Result& result) {
     const std::vector<Index> lengths = lengths_from(16, context);
-    Figure figure{
-        "accumulators", "The error of long products, by accumulator",
-        "A·B with entries uniform in (0, 1), fp16. Root mean square error of 1024 results, relative to them.",
-        "All products are positive, so a unit that cuts makes every sum too small. Dashed: fp16 accumulators. At the "
-        "longest k:",
-        evidence_of(units, {fp16_to_fp32, fp16_to_fp16}, result)};
+    Figure figure{"accumulators", "The error of long products, by accumulator",
+                  "A·B with entries uniform in (0, 1), fp16. Root mean square error of 1024 results, relative to them.",
+                  "All products are positive, so a unit that cuts makes every sum too small. Dashed: fp16 "
+                  "accumulators. At the longest k:",
+                  evidence_of(units, {fp16_to_fp32, fp16_to_fp16}, result)};
     std::vector<Multiplier> wide;
     std::vector<Multiplier> narrow;
     for (const MatrixUnit& unit : units) {
@@ -202,15 +194,16 @@ void claim_fp8(const RunContext& context, const Multiplier& plain, const Multipl
     result.quoted(
         "fp8_error_4096", place, "At k = 4096 the largest relative error of FP8 products on H100 is nearly 2 %.",
         "nearly 2 %",
-        fmt::format("the source states neither the entries nor what the error is relative to; relative to the "
-                    "results' root mean square it is {} with normal entries and {} with positive ones",
+        fmt::format("the source states neither the entries nor what the error is relative to; relative to the results' "
+                    "root mean square it is {} with normal entries and {} with positive ones",
                     percent(errors_of(plain.matmul(centred), centred).largest), percent(of_positive.largest)));
-    result.measured("fp8_promotion", place,
-                    fmt::format("Promotion to fp32 every {} products corrects it: at k = 4096 less than a fifth of the "
-                                "error is left.",
-                                context.settings.integer("promote_every")),
-                    below(of_positive.root_mean_square / 5,
-                          errors_of(promoted.matmul(positive), positive).root_mean_square, {"error", "%", 100, 4}));
+    result.measured(
+        "fp8_promotion", place,
+        fmt::format(
+            "Promotion to fp32 every {} products corrects it: at k = 4096 less than a fifth of the error is left.",
+            context.settings.integer("promote_every")),
+        below(of_positive.root_mean_square / 5, errors_of(promoted.matmul(positive), positive).root_mean_square,
+              {"error", "%", 100, 4}));
 }
 
 void fp8(const RunContext& context, Result& result) {
@@ -220,15 +213,16 @@ void fp8(const RunContext& context, Result& result) {
     evidence += ". " + evidence_of_row(tcgen05_fp8, result) +
                 ". Promotion is an fp32 addition to nearest even, as a kernel makes it. fp32: IEEE 754 arithmetic, no "
                 "hardware.";
-    Figure figure{"fp8", "FP8 products on H100, and the remedy of promotion",
-                  fmt::format("A·B with E4M3 entries. Root mean square error of 1024 results, relative to them. "
-                              "Promotion every {} products.",
-                              every),
-                  fmt::format("H100's unit keeps {} fraction bits of a running FP8 sum, the model of B200's {}. At the "
-                              "longest k:",
-                              unit_model<TensorCoreModel>(wgmma_fp8).output_fraction_bits,
-                              unit_model<TensorCoreModel>(tcgen05_fp8).output_fraction_bits),
-                  evidence};
+    Figure figure{
+        "fp8", "FP8 products on H100, and the remedy of promotion",
+        fmt::format("A·B with E4M3 entries. Root mean square error of 1024 results, relative to them. Promotion every "
+                    "{} products.",
+                    every),
+        fmt::format(
+            "H100's unit keeps {} fraction bits of a running FP8 sum, the model of B200's {}. At the longest k:",
+            unit_model<TensorCoreModel>(wgmma_fp8).output_fraction_bits,
+            unit_model<TensorCoreModel>(tcgen05_fp8).output_fraction_bits),
+        evidence};
     const auto ieee =
         std::make_shared<MatrixUnit>(MatrixUnit{"fp32 to nearest", "soft:ieee", make_backend("soft:ieee")});
     std::vector<Multiplier> multipliers = {through("H100", wgmma_fp8, 0), through("H100 promoted", wgmma_fp8, every),

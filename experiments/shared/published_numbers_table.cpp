@@ -1,4 +1,4 @@
-#include "experiments/framework/sources.hpp"
+#include "experiments/framework/experiment.hpp"
 #include "experiments/shared/published_numbers.hpp"
 
 namespace ulp {

@@ -1,9 +1,5 @@
 #include "experiments/training/comparison.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-
 #include "experiments/framework/long_work.hpp"
 #include "experiments/shared/matrix_units.hpp"
 

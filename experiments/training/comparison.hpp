@@ -2,10 +2,8 @@
 // chance.
 #pragma once
 
-#include <vector>
-
-#include "experiments/training/arithmetics.hpp"
 #include "experiments/training/parity.hpp"
+#include "experiments/training/training.hpp"
 
 namespace ulp {
 

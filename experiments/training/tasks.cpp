@@ -1,12 +1,9 @@
 #include "experiments/training/tasks.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "engine/data/dataset.hpp"
-#include "engine/data/digits.hpp"
-#include "engine/data/topic_text.hpp"
+#include "engine/data/generated.hpp"
 #include "engine/files/sha256.hpp"
 #include "engine/layers/attention.hpp"
 #include "engine/tensor/random.hpp"

@@ -1,11 +1,8 @@
 // What several experiments let nets learn: to tell images apart, and to reverse sequences.
 #pragma once
 
-#include <string>
-
 #include "engine/data/dataset.hpp"
 #include "engine/nets/nets.hpp"
-#include "experiments/framework/experiment.hpp"
 #include "experiments/training/parity.hpp"
 #include "experiments/training/training.hpp"
 

@@ -9,7 +9,7 @@
 
 #include "gpu/devices/bulk.hpp"
 #include "gpu/devices/cuda_check.hpp"
-#include "gpu/devices/inputs.hpp"
+#include "gpu/devices/executor.hpp"
 #include "gpu/devices/reference.hpp"
 #include "gpu/kernels/bulk_kernels.cuh"
 #include "softfloat/errors.hpp"

@@ -4,11 +4,9 @@
 #include <cuda_runtime_api.h>
 
 #include <array>
-#include <cstdint>
 #include <span>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "gpu/kernels/launch.cuh"
 

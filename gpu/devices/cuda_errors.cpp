@@ -5,7 +5,6 @@
 #include <array>
 
 namespace ulp::gpu {
-
 namespace {
 
 struct Remedy {
@@ -18,18 +17,16 @@ constexpr std::array remedies{
            "this machine has no NVIDIA GPU, or CUDA_VISIBLE_DEVICES hides it; run it where there is one"},
     Remedy{"cudaErrorInsufficientDriver",
            "there is no NVIDIA driver, or it is older than the CUDA this program was built with; install a newer "
-           "driver or "
-           "build with an older CUDA toolkit"},
+           "driver or build with an older CUDA toolkit"},
     Remedy{"cudaErrorSystemDriverMismatch",
            "the driver's parts are of different versions; reboot or reinstall the driver"},
     Remedy{"cudaErrorMemoryAllocation", "close other programs on the GPU or use smaller sizes"},
     Remedy{"cudaErrorNoKernelImageForDevice",
            "this program has no code for that GPU; add its architecture in gpu/CMakeLists.txt and build again"},
     Remedy{"cudaErrorUnsupportedPtxVersion", "the driver is older than the compiler; install a newer driver"},
-    Remedy{
-        "cudaErrorDevicesUnavailable",
-        "another program holds the GPU exclusively, or its compute mode forbids use (nvidia-smi tells both); wait, or "
-        "choose another GPU by CUDA_VISIBLE_DEVICES"},
+    Remedy{"cudaErrorDevicesUnavailable",
+           "another program holds the GPU exclusively, or its compute mode forbids use (nvidia-smi tells both); wait, "
+           "or choose another GPU by CUDA_VISIBLE_DEVICES"},
     Remedy{"cudaErrorLaunchTimeout",
            "the kernel ran into the display's time limit; use a GPU without a display or smaller sizes"},
     Remedy{"cudaErrorIllegalAddress", "a kernel read or wrote outside its arrays; run compute-sanitizer and report it"},
@@ -59,16 +56,13 @@ std::string busy_failure(std::string_view call) {
 std::string still_running(std::string_view what, double seconds) {
     return fmt::format(
         "{} has not ended after {:g} s and is given up; what was found until then is kept in --out; see with "
-        "nvidia-smi "
-        "whether "
-        "others use the GPU, and run compute-sanitizer if not",
+        "nvidia-smi whether others use the GPU, and run compute-sanitizer if not",
         what, seconds);
 }
 
 std::string built_without_cuda() {
     return "this ulplab was built without CUDA; configure with -DULPLAB_GPU=ON where nvcc 12 or newer is installed, "
-           "and "
-           "build again";
+           "and build again";
 }
 
 }  // namespace ulp::gpu

@@ -6,10 +6,69 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "gpu/devices/packed_matrix.hpp"
+#include "gpu/instructions/input_classes.hpp"
 #include "gpu/instructions/instruction.hpp"
 #include "gpu/instructions/product.hpp"
+
+// A matrix of codes packed into 32-bit words, k fastest: what kernels read and write.
+
+namespace ulp::gpu {
+
+/// rows x columns codes of `bits` bits (1, 4, 8, 16, 32 or 64) without gaps; element (i, j) starts at bit
+/// (i * columns + j) * bits, lowest bit first. An operand by columns (B) is stored as its transpose.
+class PackedMatrix {
+  public:
+    PackedMatrix() = default;
+    PackedMatrix(std::uint64_t rows, std::uint64_t columns, int bits)
+        : rows_(rows),
+          columns_(columns),
+          bits_(bits),
+          words_(static_cast<std::size_t>((rows * columns * static_cast<std::uint64_t>(bits) + 31) / 32)) {}
+
+    [[nodiscard]] std::uint64_t rows() const { return rows_; }
+    [[nodiscard]] std::uint64_t columns() const { return columns_; }
+    [[nodiscard]] int bits() const { return bits_; }
+    [[nodiscard]] bool empty() const { return words_.empty(); }
+
+    [[nodiscard]] std::uint64_t get(std::uint64_t row, std::uint64_t column) const {
+        const std::uint64_t bit = first_bit(row, column);
+        const auto word = static_cast<std::size_t>(bit / 32);
+        if (bits_ == 64) return words_[word] | std::uint64_t{words_[word + 1]} << 32;
+        return (words_[word] >> (bit % 32)) & mask();
+    }
+    void set(std::uint64_t row, std::uint64_t column, std::uint64_t code) {
+        const std::uint64_t bit = first_bit(row, column);
+        const auto word = static_cast<std::size_t>(bit / 32);
+        if (bits_ == 64) {
+            words_[word] = static_cast<std::uint32_t>(code);
+            words_[word + 1] = static_cast<std::uint32_t>(code >> 32);
+            return;
+        }
+        const auto place = static_cast<int>(bit % 32);
+        words_[word] = (words_[word] & ~(mask() << place)) | ((static_cast<std::uint32_t>(code) & mask()) << place);
+    }
+
+    [[nodiscard]] const std::vector<std::uint32_t>& words() const { return words_; }
+    [[nodiscard]] std::vector<std::uint32_t>& words() { return words_; }
+    bool operator==(const PackedMatrix&) const = default;
+
+  private:
+    [[nodiscard]] std::uint64_t first_bit(std::uint64_t row, std::uint64_t column) const {
+        return (row * columns_ + column) * static_cast<std::uint64_t>(bits_);
+    }
+    [[nodiscard]] std::uint32_t mask() const {
+        return bits_ == 32 ? ~std::uint32_t{0} : (std::uint32_t{1} << bits_) - 1;
+    }
+
+    std::uint64_t rows_ = 0;
+    std::uint64_t columns_ = 0;
+    int bits_ = 0;
+    std::vector<std::uint32_t> words_;
+};
+
+}  // namespace ulp::gpu
 
 namespace ulp {
 struct PolicySet;
@@ -88,5 +147,14 @@ std::unique_ptr<Executor> open_unit_device(std::string name, int architecture,
 /// "software:sm_90:busy", which fails to open with DataError. Throws UsageError for any other text, and for software of
 /// an architecture that has no models.
 std::unique_ptr<Executor> open_device(std::string_view spec);
+
+// Products filled with the inputs of a class, on the host.
+
+/// a, b and, where there are any, c and the scales of the product from (class, seed): of a longer batch, the matrices
+/// from `first_matrix`, a multiple of the product's own batch.
+void fill_inputs(HostProduct& product, InputClass input_class, std::uint64_t seed, std::uint64_t first_matrix = 0);
+
+/// `tiles` tiles of one instruction's size, each with its own rows and columns, filled.
+HostProduct make_tiles(const Instruction& instruction, InputClass input_class, std::uint64_t seed, std::uint32_t tiles);
 
 }  // namespace ulp::gpu

@@ -12,7 +12,6 @@
 #include "softfloat/support/read_number.hpp"
 
 namespace ulp::gpu {
-
 namespace {
 
 /// Throws UsageError for an architecture without a row in the table of units: no model could answer for it.
@@ -46,10 +45,10 @@ std::unique_ptr<Executor> open_device(std::string_view spec) {
             return open_software_device(*architecture, nullptr, *memory_bytes);
         }
     }
-    throw UsageError(fmt::format(
-        "no device '{}'; choose cuda, or for a dry run software:sm_90 and the like (software:sm_90:BYTES has "
-        "so much memory, software:sm_90:busy is held by another program)",
-        spec));
+    throw UsageError(
+        fmt::format("no device '{}'; choose cuda, or for a dry run software:sm_90 and the like (software:sm_90:BYTES "
+                    "has so much memory, software:sm_90:busy is held by another program)",
+                    spec));
 }
 
 }  // namespace ulp::gpu

@@ -1,6 +1,5 @@
-#include "gpu/devices/recorder.hpp"
-
-#include "gpu/devices/inputs.hpp"
+#include "gpu/devices/executor.hpp"
+#include "gpu/devices/recording.hpp"
 #include "gpu/devices/reference.hpp"
 
 namespace ulp::gpu {

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "gpu/devices/digest.hpp"
-#include "gpu/devices/inputs.hpp"
+#include "gpu/devices/executor.hpp"
 #include "gpu/devices/reference.hpp"
+#include "gpu/instructions/input_classes.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp::gpu {

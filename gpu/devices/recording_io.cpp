@@ -5,7 +5,6 @@
 #include <sstream>
 
 #include "engine/files/whole_file.hpp"
-#include "gpu/devices/recorder.hpp"
 #include "gpu/devices/recording.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/support/read_number.hpp"

@@ -110,4 +110,20 @@ static_assert(bits_of(Element::tf32) == format_of(Element::tf32).storage_bits())
 static_assert(pack(format_of(Element::e2m1), true, 7) == 0x3C && bits_of(Element::e2m1) == 8);
 static_assert(is_float(Element::e4m3) && !is_float(Element::s32));
 
+// The tile of a matrix instruction: D (m x n) = A (m x k) * B (k x n) + C (m x n).
+
+struct TileShape {
+    int m;
+    int n;
+    int k;
+    constexpr bool operator==(const TileShape&) const = default;
+};
+
+/// A row and a column of a matrix.
+struct Place {
+    int row;
+    int column;
+    constexpr bool operator==(const Place&) const = default;
+};
+
 }  // namespace ulp::gpu

@@ -17,7 +17,7 @@
 // So each register is one aligned word in memory, and a fragment is loaded word by word.
 #pragma once
 
-#include "gpu/instructions/shape.hpp"
+#include "gpu/instructions/element.hpp"
 
 namespace ulp::gpu::layout {
 

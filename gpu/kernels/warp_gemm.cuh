@@ -6,7 +6,6 @@
 #include "gpu/instructions/mma.cuh"
 #include "gpu/instructions/product.hpp"
 #include "gpu/kernels/launch.cuh"
-#include "gpu/kernels/scales.cuh"
 
 namespace ulp::gpu {
 

@@ -15,7 +15,6 @@
 #include "gpu/devices/cuda_check.hpp"
 #include "gpu/instructions/input_classes.hpp"
 #include "gpu/library/cublas_lt.hpp"
-#include "gpu/library/kernel_names.hpp"
 
 namespace ulp::gpu {
 namespace {
@@ -96,10 +95,9 @@ class Cublas::Implementation {
         if (found == algorithms_.end()) {
             const auto algorithm = first_algorithm(f_, lt_, problem, workspace_bytes, false);
             if (!algorithm) {
-                throw UsageError(
-                    fmt::format("cublasLt has no {} x {} -> {} product of {} x {} x {}; FP8 and int8 want "
-                                "multiples of 16",
-                                name_of(p.a), name_of(p.b), name_of(p.accumulator), s.m, s.n, s.k));
+                throw UsageError(fmt::format(
+                    "cublasLt has no {} x {} -> {} product of {} x {} x {}; FP8 and int8 want multiples of 16",
+                    name_of(p.a), name_of(p.b), name_of(p.accumulator), s.m, s.n, s.k));
             }
             found = algorithms_.emplace(key, *algorithm).first;
         }

@@ -4,11 +4,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "gpu/devices/packed_matrix.hpp"
+#include "engine/products/matmul.hpp"
+#include "gpu/devices/executor.hpp"
 #include "gpu/instructions/element.hpp"
 
 namespace ulp::gpu {
@@ -57,5 +60,27 @@ class Cublas {
     class Implementation;
     std::unique_ptr<Implementation> implementation_;
 };
+
+// cuBLAS as a backend of products: "cublas:fp16" is cublasGemmEx as it chooses, "cublaslt:fp16" cublasLt with a fixed
+// algorithm.
+
+/// Claims no model: the order of its sums is the library's own. FP8 is filled up to multiples of 16. Throws DataError
+/// without the library or a GPU, std::invalid_argument for a name that is not in library_products().
+std::unique_ptr<MatmulBackend> make_cublas_backend(std::string_view product, bool fixed_algorithm);
+
+/// The products with floating-point inputs; without `fixed_algorithm` those that cublasGemmEx has.
+std::vector<std::string> cublas_arguments(bool fixed_algorithm);
+
+// Which kernels ran: "were Tensor Cores used?".
+
+/// The names of the kernels that `work` launched, in order, by CUPTI's activity records; `work` must wait for them.
+/// Empty where CUPTI cannot be loaded or may not trace: names are an extra, no reason to fail.
+std::vector<std::string> kernels_run_by(const std::function<void()>& work);
+
+/// A kernel's name without what linkers and compilers add: "cutlass::Kernel2<cutlass_75_tensorop_h1688gemm_...>".
+std::string readable_kernel_name(const std::string& symbol);
+
+/// What a kernel's name says about the instructions in it: "mma.sync", "wgmma", "no Tensor Cores", or "unknown".
+std::string instructions_by_name(const std::string& kernel);
 
 }  // namespace ulp::gpu

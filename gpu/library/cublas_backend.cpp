@@ -1,5 +1,3 @@
-#include "gpu/library/cublas_backend.hpp"
-
 #include <fmt/format.h>
 
 #include <stdexcept>
@@ -9,7 +7,6 @@
 #include "softfloat/matrix_units/gemm.hpp"
 
 namespace ulp::gpu {
-
 namespace {
 
 bool is_fp8(const LibraryProduct& product) { return bits_of(product.a) == 8; }

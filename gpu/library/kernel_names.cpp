@@ -1,12 +1,11 @@
-#include "gpu/library/kernel_names.hpp"
-
 #include <cxxabi.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <memory>
 #include <string_view>
+
+#include "gpu/library/cublas.hpp"
 
 namespace ulp::gpu {
 

@@ -1,11 +1,11 @@
-// CUPTI's side of gpu/library/kernel_names.hpp. CUPTI is loaded when it is needed.
+// CUPTI's side of gpu/library/cublas.hpp. CUPTI is loaded when it is needed.
 #include <cupti.h>
 #include <fmt/format.h>
 
 #include <cstdlib>
 
 #include "gpu/devices/cuda_errors.hpp"
-#include "gpu/library/kernel_names.hpp"
+#include "gpu/library/cublas.hpp"
 
 namespace ulp::gpu {
 namespace {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <optional>
 #include <sstream>
-#include <stdexcept>
 
 #include "engine/files/whole_file.hpp"
 #include "gpu/instructions/instruction.hpp"
@@ -14,7 +13,6 @@
 #include "softfloat/support/read_number.hpp"
 
 namespace ulp::gpu {
-
 namespace {
 
 std::int64_t largest_alignment(Element element) { return 128 / bits_of(element); }

@@ -1,7 +1,7 @@
-// One warp takes 16 queries through all tiles of keys (attention.hpp says what it computes). Scores, weights and sums
-// lie in shared memory, so that each step reads as the definition does; the speed is that of a reference.
+// One warp takes 16 queries through all tiles of keys (transformer_pass.hpp says what it computes). Scores, weights and
+// sums lie in shared memory, so that each step reads as the definition does; the speed is that of a reference.
 #include "gpu/instructions/mma.cuh"
-#include "gpu/untried/attention_kernel.cuh"
+#include "gpu/untried/function_kernels.hpp"
 #include "softfloat/functions/online_softmax.hpp"
 #include "softfloat/round.hpp"
 

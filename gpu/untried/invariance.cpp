@@ -1,7 +1,5 @@
 #include "gpu/untried/invariance.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>

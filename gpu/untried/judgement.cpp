@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "engine/files/whole_file.hpp"
-#include "gpu/devices/digest.hpp"
+#include "gpu/instructions/input_classes.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp::gpu {

@@ -1,13 +1,11 @@
-#include "gpu/untried/plan.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
 #include <charconv>
-#include <stdexcept>
 
 #include "gpu/instructions/instruction.hpp"
+#include "gpu/untried/library.hpp"
 #include "softfloat/arithmetic.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/matrix_units/product.hpp"

@@ -1,13 +1,12 @@
-#include "gpu/untried/predictions.hpp"
-
 #include <fmt/format.h>
 
 #include <sstream>
 
 #include "engine/files/sha256.hpp"
 #include "engine/files/whole_file.hpp"
-#include "gpu/devices/digest.hpp"
+#include "gpu/instructions/input_classes.hpp"
 #include "gpu/instructions/instruction.hpp"
+#include "gpu/untried/judgement.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp::gpu {

@@ -1,5 +1,3 @@
-#include "gpu/untried/problem.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 
 #include "engine/files/whole_file.hpp"
 #include "gpu/instructions/input_classes.hpp"
+#include "gpu/untried/library.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/support/read_number.hpp"
 

@@ -1,7 +1,7 @@
 // What is refused of a compiler's output, and what is not.
 #include <doctest/doctest.h>
 
-#include "experiments/course/assembly_check.hpp"
+#include "experiments/course/exercise.hpp"
 
 using ulp::course::refused_in_assembly;
 

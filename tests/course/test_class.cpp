@@ -11,11 +11,10 @@
 #include <thread>
 
 #include "engine/files/zip.hpp"
-#include "experiments/course/class_grading.hpp"
-#include "experiments/course/confinement_rules.hpp"
 #include "experiments/course/grade_report.hpp"
+#include "experiments/course/run_confined.hpp"
 #include "experiments/framework/files.hpp"
-#include "experiments/framework/subprocess.hpp"
+#include "experiments/framework/machine.hpp"
 #include "tests/experiments/temporary_folder.hpp"
 
 namespace {

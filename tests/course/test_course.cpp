@@ -5,12 +5,12 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "experiments/course/confinement_rules.hpp"
 #include "experiments/course/course_files.hpp"
 #include "experiments/course/grade_report.hpp"
 #include "experiments/course/grader.hpp"
+#include "experiments/course/run_confined.hpp"
 #include "experiments/framework/files.hpp"
-#include "experiments/framework/subprocess.hpp"
+#include "experiments/framework/machine.hpp"
 #include "softfloat/errors.hpp"
 #include "tests/experiments/temporary_folder.hpp"
 #include "tests/experiments/ulplab_program.hpp"

@@ -5,10 +5,10 @@
 #include <map>
 #include <sstream>
 
-#include "experiments/course/confinement_rules.hpp"
 #include "experiments/course/course_files.hpp"
 #include "experiments/course/grade_report.hpp"
 #include "experiments/course/grader.hpp"
+#include "experiments/course/run_confined.hpp"
 #include "experiments/framework/files.hpp"
 #include "tests/experiments/temporary_folder.hpp"
 

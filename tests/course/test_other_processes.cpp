@@ -13,9 +13,9 @@
 #include <iostream>
 #include <string>
 
-#include "experiments/course/confinement_rules.hpp"
 #include "experiments/course/grade_report.hpp"
 #include "experiments/course/grader.hpp"
+#include "experiments/course/run_confined.hpp"
 #include "experiments/framework/files.hpp"
 #include "tests/experiments/temporary_folder.hpp"
 

@@ -26,6 +26,6 @@ done
 mkdir -p "$work/softfloat/support" "$work/engine"
 printf '#include <vector>\n#include "softfloat/support/bits.hpp"\n' >"$work/softfloat/a.hpp"
 printf '#include "engine/tape/tape.hpp"\n' >"$work/softfloat/support/b.hpp"
-printf '#include "softfloat/a.hpp"\n#include "gpu/instructions/shape.hpp"\n' >"$work/engine/c.cpp"
+printf '#include "softfloat/a.hpp"\n#include "gpu/instructions/element.hpp"\n' >"$work/engine/c.cpp"
 [ "$(docs/rooms.sh --upwards "$work" | wc -l)" -eq 2 ] || fail "architecture.sh does not find what is not allowed"
 exit $status

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/products/unit_limits.hpp"
+#include "engine/products/unit_file.hpp"
 #include "experiments/cli/black_box.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/lab/integer_discovery.hpp"

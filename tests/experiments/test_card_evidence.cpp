@@ -1,7 +1,7 @@
 // Evidence of cards for the products of experiments, and what is said of it.
 #include <doctest/doctest.h>
 
-#include "engine/products/observed.hpp"
+#include "engine/products/matmul.hpp"
 #include "experiments/framework/card_evidence.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/product_ledger.hpp"

@@ -11,7 +11,7 @@
 #include "engine/files/sha256.hpp"
 #include "experiments/framework/experiment.hpp"
 #include "experiments/framework/files.hpp"
-#include "experiments/framework/subprocess.hpp"
+#include "experiments/framework/machine.hpp"
 #include "softfloat/names.hpp"
 #include "tests/experiments/temporary_folder.hpp"
 #include "tests/experiments/ulplab_program.hpp"

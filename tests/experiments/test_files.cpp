@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "experiments/framework/files.hpp"
-#include "experiments/framework/subprocess.hpp"
+#include "experiments/framework/machine.hpp"
 #include "softfloat/errors.hpp"
 #include "tests/experiments/temporary_folder.hpp"
 

@@ -6,7 +6,6 @@
 #include "engine/nets/nets.hpp"
 #include "experiments/framework/experiment.hpp"
 #include "experiments/framework/files.hpp"
-#include "experiments/shared/h100_throughput.hpp"
 #include "experiments/shared/roofline_model.hpp"
 
 using namespace ulp;

@@ -5,14 +5,13 @@
 #include <cmath>
 #include <vector>
 
-#include "engine/data/shapes.hpp"
+#include "engine/data/generated.hpp"
 #include "engine/nets/blocks.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/training/images.hpp"
-#include "experiments/shared/colour_sheet.hpp"
+#include "experiments/training/figures.hpp"
 #include "experiments/training/gram_matrix.hpp"
 #include "experiments/training/partial_convolution.hpp"
-#include "experiments/training/texture_features.hpp"
 
 namespace {
 

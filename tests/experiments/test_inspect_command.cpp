@@ -9,7 +9,7 @@
 #include "engine/files/npy.hpp"
 #include "engine/files/safetensors.hpp"
 #include "experiments/framework/files.hpp"
-#include "experiments/framework/subprocess.hpp"
+#include "experiments/framework/machine.hpp"
 #include "tests/experiments/temporary_folder.hpp"
 #include "tests/experiments/ulplab_program.hpp"
 

@@ -12,7 +12,7 @@
 
 #include "engine/files/npy.hpp"
 #include "experiments/framework/files.hpp"
-#include "experiments/framework/subprocess.hpp"
+#include "experiments/framework/machine.hpp"
 #include "softfloat/matrix_units/units.hpp"
 #include "tests/experiments/temporary_folder.hpp"
 #include "tests/experiments/ulplab_program.hpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/data/digits.hpp"
+#include "engine/data/generated.hpp"
 #include "experiments/natural/lost_updates.hpp"
 #include "experiments/natural/tuning.hpp"
 #include "experiments/training/parity.hpp"

@@ -9,7 +9,7 @@
 #include "engine/files/npy.hpp"
 #include "engine/files/stored_arrays.hpp"
 #include "experiments/framework/files.hpp"
-#include "experiments/framework/subprocess.hpp"
+#include "experiments/framework/machine.hpp"
 #include "softfloat/support/philox.hpp"
 #include "tests/experiments/temporary_folder.hpp"
 #include "tests/softfloat/quantization/reference.hpp"

@@ -5,10 +5,9 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/recipes/quantized_recipes.hpp"
+#include "engine/recipes/recipe.hpp"
 #include "engine/training/run_identity.hpp"
-#include "experiments/cli/recipe_page.hpp"
-#include "experiments/cli/recipe_study.hpp"
+#include "experiments/cli/search_parts.hpp"
 #include "softfloat/errors.hpp"
 #include "tests/experiments/temporary_folder.hpp"
 

@@ -4,7 +4,6 @@
 
 #include "engine/files/sha256.hpp"
 #include "experiments/framework/html.hpp"
-#include "experiments/framework/report.hpp"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/framework/claim.hpp"
-#include "experiments/framework/drawing.hpp"
+#include "experiments/framework/figures.hpp"
 #include "experiments/framework/record.hpp"
 #include "softfloat/errors.hpp"
 
@@ -196,8 +196,8 @@ TEST_CASE("a figure that is kept as JSON is drawn as the figure itself, and its 
     figure.notes = {{1, 2, "here"}};
     figure.panels = {{"left"}, {"right", -1.0, 1.0}};
     figure.key = Key::beside;
-    const Drawing drawing = drawing_of(figure);
-    const Drawing again = drawing_from(nlohmann::json::parse(json_of(drawing).dump()));
+    const Figure drawing = drawing_of(figure);
+    const Figure again = drawing_from(nlohmann::json::parse(json_of(drawing).dump()));
     CHECK(axis_settings(again) + chart(again) == axis_settings(drawing) + chart(drawing));
     const std::string script = axis_settings(drawing) + chart(drawing);
     CHECK(script.find("it's") == std::string::npos);  // the quote is doubled
@@ -205,7 +205,7 @@ TEST_CASE("a figure that is kept as JSON is drawn as the figure itself, and its 
                              "set xrange [-1:1]", "set yrange [0:*]"}) {
         CHECK_MESSAGE(script.find(part) != std::string::npos, part);
     }
-    Drawing received = drawing;
+    Figure received = drawing;
     received.guides[1].text = "a\nsystem 'true'";
     CHECK_THROWS_AS(drawing_from(json_of(received)), DataError);
 }

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/framework/files.hpp"
-#include "experiments/framework/subprocess.hpp"
+#include "experiments/framework/machine.hpp"
 #include "experiments/shared/delta_debugging.hpp"
 #include "tests/experiments/temporary_folder.hpp"
 

@@ -8,7 +8,7 @@
 #include "engine/files/npy.hpp"
 #include "engine/products/unit_file.hpp"
 #include "experiments/framework/files.hpp"
-#include "experiments/framework/subprocess.hpp"
+#include "experiments/framework/machine.hpp"
 #include "softfloat/vector/simd_choice.hpp"
 #include "tests/experiments/temporary_folder.hpp"
 #include "tests/experiments/ulplab_program.hpp"

@@ -13,7 +13,7 @@
 #include "engine/files/safetensors.hpp"
 #include "engine/files/whole_file.hpp"
 #include "experiments/framework/files.hpp"
-#include "experiments/framework/subprocess.hpp"
+#include "experiments/framework/machine.hpp"
 #include "softfloat/vector/simd_choice.hpp"
 #include "tests/experiments/temporary_folder.hpp"
 

@@ -5,13 +5,13 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/data/digits.hpp"
+#include "engine/data/generated.hpp"
 #include "engine/tensor/random.hpp"
 #include "experiments/framework/values.hpp"
 #include "experiments/training/figures.hpp"
-#include "experiments/training/gradient_ranges.hpp"
 #include "experiments/training/parity.hpp"
 #include "experiments/training/tasks.hpp"
+#include "experiments/training/watched_nets.hpp"
 
 namespace {
 

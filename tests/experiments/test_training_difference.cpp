@@ -6,7 +6,7 @@
 #include <string>
 
 #include "engine/training/trace.hpp"
-#include "experiments/cli/training_difference.hpp"
+#include "experiments/cli/net_declarations.hpp"
 #include "experiments/framework/files.hpp"
 #include "gpu/backends.hpp"
 #include "softfloat/errors.hpp"

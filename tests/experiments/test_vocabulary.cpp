@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "experiments/cli/command.hpp"
-#include "experiments/cli/old_names.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/names.hpp"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/framework/subprocess.hpp"
+#include "experiments/framework/machine.hpp"
 
 namespace ulp::test {
 

@@ -14,7 +14,7 @@
 #include "engine/files/safetensors.hpp"
 #include "engine/files/sharded_model.hpp"
 #include "engine/files/stored_arrays.hpp"
-#include "engine/nets/net_json.hpp"
+#include "engine/nets/net.hpp"
 #include "engine/products/unit_file.hpp"
 #include "gpu/devices/recording.hpp"
 #include "softfloat/errors.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "gpu/instructions/shape.hpp"
+#include "gpu/instructions/element.hpp"
 
 namespace ulp::test {
 

@@ -13,8 +13,7 @@
 #include <set>
 #include <string>
 
-#include "gpu/devices/inputs.hpp"
-#include "gpu/devices/recorder.hpp"
+#include "gpu/devices/executor.hpp"
 #include "gpu/devices/recording.hpp"
 #include "gpu/devices/reference.hpp"
 #include "softfloat/lab/recordings.hpp"

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "engine/tensor/random.hpp"
-#include "gpu/untried/attention.hpp"
 #include "gpu/untried/transformer_pass.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/functions/online_softmax.hpp"

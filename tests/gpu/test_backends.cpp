@@ -6,11 +6,9 @@
 #include <string>
 
 #include "engine/products/matmul.hpp"
-#include "engine/products/observed.hpp"
 #include "gpu/backends.hpp"
-#include "gpu/card_products.hpp"
 #include "gpu/instructions/input_classes.hpp"
-#include "gpu/library/cublas_backend.hpp"
+#include "gpu/library/cublas.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
 

@@ -33,7 +33,7 @@ void atomicMin(unsigned long long* place, unsigned long long x) {
 #undef __launch_bounds__
 #define __launch_bounds__(threads)
 #include "gpu/devices/bulk.hpp"
-#include "gpu/devices/inputs.hpp"
+#include "gpu/devices/executor.hpp"
 #include "gpu/devices/reference.hpp"
 #include "tests/gpu/on_cpu/bulk_kernels.inc"
 

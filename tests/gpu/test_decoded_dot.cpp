@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gpu/devices/bulk.hpp"
-#include "gpu/devices/inputs.hpp"
+#include "gpu/devices/executor.hpp"
 #include "gpu/devices/reference.hpp"
 #include "gpu/instructions/instruction.hpp"
 #include "gpu/kernels/bulk_inputs.hpp"

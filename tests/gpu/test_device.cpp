@@ -6,8 +6,8 @@
 #include <string>
 
 #include "gpu/devices/bulk.hpp"
-#include "gpu/devices/inputs.hpp"
-#include "gpu/devices/recorder.hpp"
+#include "gpu/devices/executor.hpp"
+#include "gpu/devices/recording.hpp"
 #include "gpu/devices/reference.hpp"
 #include "softfloat/errors.hpp"
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "gpu/untried/fma_classes.hpp"
-#include "gpu/untried/fma_run.hpp"
+#include "gpu/untried/functions.hpp"
 
 using namespace ulp::gpu;
 namespace classes = ulp::gpu::fma_classes;

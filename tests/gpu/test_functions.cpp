@@ -8,8 +8,8 @@
 #include <set>
 #include <string>
 
-#include "gpu/devices/digest.hpp"
 #include "gpu/devices/executor.hpp"
+#include "gpu/instructions/input_classes.hpp"
 #include "gpu/untried/function_models.hpp"
 #include "gpu/untried/functions.hpp"
 #include "softfloat/errors.hpp"

@@ -4,10 +4,10 @@
 #include <cstdlib>
 #include <string>
 
-#include "gpu/devices/digest.hpp"
-#include "gpu/devices/inputs.hpp"
+#include "gpu/devices/executor.hpp"
 #include "gpu/devices/recording.hpp"
 #include "gpu/devices/reference.hpp"
+#include "gpu/instructions/input_classes.hpp"
 
 using namespace ulp::gpu;
 

@@ -9,7 +9,7 @@
 
 #include "gpu/devices/bulk.hpp"
 #include "gpu/devices/cuda_check.hpp"
-#include "gpu/devices/recorder.hpp"
+#include "gpu/devices/recording.hpp"
 #include "gpu/untried/function_kernels.hpp"
 #include "gpu/untried/functions.hpp"
 #include "softfloat/errors.hpp"

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "gpu/devices/recorder.hpp"
+#include "gpu/devices/recording.hpp"
 #include "softfloat/errors.hpp"
 
 using namespace ulp::gpu;

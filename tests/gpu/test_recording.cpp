@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string>
 
-#include "gpu/devices/recorder.hpp"
+#include "gpu/devices/recording.hpp"
 #include "softfloat/errors.hpp"
 
 using namespace ulp::gpu;

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "gpu/library/cublas.hpp"
 #include "gpu/library/cublas_study.hpp"
-#include "gpu/library/kernel_names.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
 

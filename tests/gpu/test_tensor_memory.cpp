@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "gpu/devices/inputs.hpp"
+#include "gpu/devices/executor.hpp"
 #include "gpu/devices/reference.hpp"
 #include "gpu/untried/tensor_memory.hpp"
 

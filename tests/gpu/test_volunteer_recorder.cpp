@@ -7,8 +7,7 @@
 #include <fstream>
 #include <string>
 
-#include "gpu/devices/inputs.hpp"
-#include "gpu/devices/recorder.hpp"
+#include "gpu/devices/executor.hpp"
 #include "gpu/devices/recording.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/lab/recordings.hpp"

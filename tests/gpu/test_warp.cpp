@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "gpu/devices/executor.hpp"
-#include "gpu/devices/inputs.hpp"
 #include "gpu/devices/reference.hpp"
 #include "gpu/instructions/fragment_layout.hpp"
 #include "tests/gpu/manual_layouts.hpp"

@@ -6,15 +6,10 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "engine/data/faces.hpp"
 #include "engine/data/fixed_point.hpp"
-#include "engine/data/sales.hpp"
-#include "engine/data/shapes.hpp"
-#include "engine/data/sounds.hpp"
-#include "engine/data/topic_text.hpp"
-#include "engine/data/translation.hpp"
+#include "engine/data/generated.hpp"
 #include "engine/files/sha256.hpp"
-#include "engine/tensor/step_functions.hpp"
+#include "engine/tensor/steps.hpp"
 
 namespace {
 

@@ -6,8 +6,8 @@
 #include <limits>
 #include <string>
 
-#include "engine/data/digits.hpp"
-#include "engine/products/decorators.hpp"
+#include "engine/data/generated.hpp"
+#include "engine/products/backends.hpp"
 #include "engine/training/images.hpp"
 #include "engine/training/schedule.hpp"
 #include "engine/training/trainer.hpp"

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "engine/products/unit_file.hpp"
-#include "engine/products/unit_limits.hpp"
 #include "softfloat/lab/random_codes.hpp"
 #include "softfloat/matrix_units/bound_operands.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"

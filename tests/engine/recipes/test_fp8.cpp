@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/data/digits.hpp"
+#include "engine/data/generated.hpp"
 #include "engine/recipes/product_rules.hpp"
 #include "engine/tape/scaled_matmul.hpp"
 #include "engine/tensor/random.hpp"

@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "engine/data/digits.hpp"
+#include "engine/data/generated.hpp"
 #include "engine/recipes/levels.hpp"
 #include "engine/tape/ops.hpp"
 #include "engine/training/images.hpp"

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/data/digits.hpp"
+#include "engine/data/generated.hpp"
 #include "engine/recipes/product_rules.hpp"
-#include "engine/recipes/quantized_recipes.hpp"
+#include "engine/recipes/recipe.hpp"
 #include "engine/tape/scaled_matmul.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/training/checkpoint.hpp"

@@ -7,7 +7,7 @@
 
 #include "engine/tape/ops.hpp"
 #include "engine/tensor/random.hpp"
-#include "engine/tensor/step_functions.hpp"
+#include "engine/tensor/steps.hpp"
 #include "engine/tensor/storage.hpp"
 #include "engine/training/trainer.hpp"
 #include "softfloat/float.hpp"

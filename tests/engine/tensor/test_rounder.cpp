@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "engine/tensor/random.hpp"
-#include "engine/tensor/rounded_sums.hpp"
 #include "engine/tensor/rounder.hpp"
 #include "engine/tensor/steps.hpp"
+#include "engine/tensor/tensor.hpp"
 #include "softfloat/names.hpp"
 
 namespace {

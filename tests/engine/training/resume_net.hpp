@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "engine/data/digits.hpp"
+#include "engine/data/generated.hpp"
 #include "engine/files/sha256.hpp"
 #include "engine/training/images.hpp"
 #include "engine/training/schedule.hpp"

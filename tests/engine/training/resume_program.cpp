@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <iostream>
 
-#include "engine/data/digits.hpp"
+#include "engine/data/generated.hpp"
 #include "engine/training/checkpoint.hpp"
 #include "tests/engine/training/resume_net.hpp"
 

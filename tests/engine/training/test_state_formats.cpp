@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "engine/tensor/random.hpp"
-#include "engine/tensor/stochastic.hpp"
+#include "engine/tensor/rounder.hpp"
 #include "engine/training/optimizer.hpp"
 #include "engine/training/trainer.hpp"
 #include "softfloat/names.hpp"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/data/digits.hpp"
+#include "engine/data/generated.hpp"
 #include "engine/tape/operation.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/training/images.hpp"

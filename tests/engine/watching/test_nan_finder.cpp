@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/data/digits.hpp"
+#include "engine/data/generated.hpp"
 #include "engine/layers/attention.hpp"
 #include "engine/tape/operation.hpp"
 #include "engine/training/images.hpp"

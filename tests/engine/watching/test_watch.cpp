@@ -13,12 +13,11 @@
 #include <string>
 #include <utility>
 
-#include "engine/data/digits.hpp"
+#include "engine/data/generated.hpp"
 #include "engine/tape/operation.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/training/images.hpp"
 #include "engine/training/trainer.hpp"
-#include "engine/watching/exponent_counts.hpp"
 #include "engine/watching/histogram.hpp"
 #include "softfloat/round.hpp"
 

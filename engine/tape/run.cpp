@@ -1,4 +1,4 @@
-#include "engine/tape/layer_recipes.hpp"
+#include "engine/tape/run.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,10 +6,9 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "engine/recipes/cast_lists.hpp"
+#include "engine/recipes/recipe.hpp"
 
 namespace ulp::inline ULPLAB_MODE {
-
 namespace {
 
 /// Throws std::invalid_argument where not exactly one field says which layers, or it names none.
