@@ -100,7 +100,7 @@ def bound(unit: UnitLike, a: ArrayLike | None = None, b: ArrayLike | None = None
              default where the unit has it), "magnitudes" at the operands' magnitudes, "apriori" at S alone
     d        a result to be judged: Bound.violations counts its elements outside their bounds
     against  what the tolerance compares D with: "exact", "fp64" (sums in any order) or another unit
-    scales   as in matmul; then the level is "magnitudes", there is no gamma, and D is compared with the exact product
+    scales   as in matmul; then there is no gamma, and D is compared with the exact product
 
     ValueError: integer units (exact), shapes, numbers off the grid without round.
 
