@@ -76,10 +76,11 @@ void settle_level(BoundQuestion& q, const std::string& unit, bool has_operands) 
     q.ordered = q.order != ProductOrder{};
     if (q.has_scales) {
         if (!has_operands) throw UsageError(unit + " is bounded with its scales; give the files --a and --b");
-        if (!q.level.empty() && q.level != "magnitudes") {
-            throw UsageError("--level " + q.level + " is of products without scales; with them it is magnitudes");
+        const std::string own = q.scaled || !has_operand_bounds(q.model) ? "magnitudes" : "running";
+        if (!q.level.empty() && q.level != own) {
+            throw UsageError("--level " + q.level + " is not that of " + unit + " with scales, which is " + own);
         }
-        q.level = "magnitudes";
+        q.level = own;
         return;
     }
     const bool looks = has_operand_bounds(q.model) && !q.ordered;

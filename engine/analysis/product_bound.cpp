@@ -73,7 +73,12 @@ ElementBound promoted_bound(const BoundQuestion& q, const BoundedDot<std::uint32
         const std::span a(dot.a.data() + first, count), b(dot.b.data() + first, count);
         const Magnitude m = magnitude_of(q.model, a, b, 0);
         const double scale = std::abs(scale_at(dot, first / block));
-        const double partial = bound_at(q.model, one, m);
+        double partial = bound_at(q.model, one, m);
+        if (has_operand_bounds(q.model) && !dot.a_codes.empty()) {
+            const std::span x(dot.a_codes.data() + first, count), y(dot.b_codes.data() + first, count);
+            const ErrorInterval own = running_interval(q.model, x, y, 0);
+            partial = own.finite ? std::min(partial, own.bound()) : infinite;
+        }
         const bool fits = scale == 0 || (scale > std::ldexp(1.0, lowest_scale) && scale < std::ldexp(1.0, 127));
         if (!fits) return {infinite, {}, infinite};
         const double twice = (1 + half_unit) * (1 + half_unit);

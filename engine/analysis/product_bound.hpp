@@ -68,9 +68,10 @@ ElementBound whatever_the_operands(const BoundQuestion& q, const AprioriBound& b
 ElementBound bound_of(const BoundQuestion& q, const AprioriBound& bound, const BoundedDot<std::uint32_t>& dot);
 ElementBound bound_of(const BoundQuestion& q, const AprioriBound& bound, const BoundedDot<std::uint64_t>& dot);
 
-/// Of a dot product with scales. Promoted sums: each partial sum has the unit's a-priori bound for its own operands,
-/// and the product of the scales, its product with the sum and the addition are rounded in fp32. Units with scales of
-/// their own: what each instruction cuts of its scaled terms and of c, and its rounding, for any signs.
+/// Of a dot product with scales. Promoted sums: each partial sum has the unit's bound for its own operands (running,
+/// where the words are given), and the product of the scales, its product with the sum and the addition are rounded in
+/// fp32. Units with scales of their own: what each instruction cuts of its scaled terms and of c, and its rounding, for
+/// any signs.
 ElementBound scaled_bound(const BoundQuestion& q, const BoundedDot<std::uint32_t>& dot);
 /// |D - s| for a D; the largest fp64 number below where fp64 does not hold it.
 double distance_from_exact(const BoundQuestion& q, const BoundedDot<std::uint32_t>& dot, std::uint32_t d);

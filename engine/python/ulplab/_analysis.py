@@ -105,7 +105,7 @@ def bound(unit: UnitLike, a: ArrayLike | None = None, b: ArrayLike | None = None
     against  what the tolerance compares D with: "exact", "fp64" (sums in any order) or another unit
     scheme   of a product by a scheme, as in matmul: with a, b, c and d, or k (of ozaki1 and ozaki2 in fp64) and max_a ...,
              and order alone. Bound has its products, too
-    scales   as in matmul; then the level is "magnitudes", there is no gamma, and D is compared with the exact product
+    scales   as in matmul; then there is no gamma, and D is compared with the exact product
 
     ValueError: integer units (exact), shapes, numbers off the grid without round.
 
