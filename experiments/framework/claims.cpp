@@ -21,9 +21,10 @@ std::string style_of(Verdict verdict) {
     return std::string(name.substr(0, name.find(' ')));
 }
 
-std::string badge(Verdict verdict) {
-    return fmt::format(R"(<span class="verdict {}">{}</span>)", style_of(verdict), verdict_name(verdict));
+std::string badge(Verdict verdict, std::string_view text) {
+    return fmt::format(R"(<span class="verdict {}">{}</span>)", style_of(verdict), text);
 }
+std::string badge(Verdict verdict) { return badge(verdict, verdict_name(verdict)); }
 
 using Counts = std::map<Verdict, int>;
 
@@ -57,8 +58,10 @@ std::string claim_row(const StoredResult& result, const Claim& claim, const std:
         "<tr class=\"is-{0}\"><td data-label=\"Verdict\">{1}</td><td data-label=\"Claim\">{2}<br><span "
         "class=\"source\">{3}<br>{6}</span></td><td data-label=\"Expected\" class=\"value\">{4}</td><td "
         "data-label=\"Measured\" class=\"value\">{5}</td></tr>\n",
-        style_of(claim.verdict), badge(claim.verdict), escaped(claim.statement), note, escaped(claim.expected),
-        escaped(claim.measured), escaped(card_mark(evidence, result.experiment, result.products, claim.kind)));
+        style_of(claim.verdict),
+        badge(claim.verdict, shown_verdict(claim, result.mode == "full" ? RunSize::full : RunSize::quick)),
+        escaped(claim.statement), note, escaped(claim.expected), escaped(claim.measured),
+        escaped(card_mark(evidence, result.experiment, result.products, claim.kind)));
 }
 
 /// The document of a source: what stands before the place in it, which is in quotes or follows the year.
@@ -143,9 +146,9 @@ std::string counts_table(const std::vector<StoredResult>& results) {
 std::string claims_html(const StoredResult& result) {
     const std::vector<Claim>& claims = result.claims;
     if (claims.empty()) return "";
-    std::string html =
-        fmt::format("<details class=\"claims\"{}><summary>{} claims: {}</summary>\n{}", all_hold(claims) ? "" : " open",
-                    claims.size(), counts_html(counts_of(claims)), table_head);
+    std::string html = fmt::format("<details class=\"claims\"{}><summary>{} claims of the {} run: {}</summary>\n{}",
+                                   all_hold(claims) ? "" : " open", claims.size(), escaped(result.mode),
+                                   counts_html(counts_of(claims)), table_head);
     for (const Claim& claim : claims) {
         html += claim_row(result, claim, fmt::format("{} &middot; {}", escaped(claim.source), link_to_claim(claim)));
     }

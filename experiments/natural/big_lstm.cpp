@@ -239,7 +239,7 @@ void claim_rule(const RunContext& context, const Comparison& runs, Result& resul
 
 void claim_quality(const Comparison& runs, Result& result) {
     const Margin margin{0.05, "the perplexity rises by a twentieth", Margin::Side::not_above};
-    const std::vector<double> fp32 = runs.scores(way_fp32);
+    const Scores fp32 = runs.scores(way_fp32);
     result.measured(
         "unscaled", figure_5(),
         "A language model of stacked LSTM layers learns worse in fp16 without a loss scale than in fp32. The "

@@ -34,6 +34,7 @@ struct Learned {
     std::vector<double> scores{};  // what the task measures at the end, in an order of its own
     std::any more{};               // what else the task keeps
     std::int64_t parameters = 0;   // of the net
+    std::int64_t examples = 0;     // of the test set of which scores are shares; 0: not counted
 
     [[nodiscard]] std::int64_t skips() const;
     /// The task's `more`, of the type that it stored.
