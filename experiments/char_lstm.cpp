@@ -211,7 +211,7 @@ Experiment experiment() {
               {"lstm_1", "mlstm_1", "mlstm_train_1"},
               RunSize::quick},
              {{}, {"learning_rate=0.3"}, {"weights_below_one"}},
-             {{}, {"learning_rate=0"}, {"learns"}, RunSize::quick}}};
+             {{}, {"learning_rate=0"}, {"learns", "lstm_1", "mlstm_train_1"}, RunSize::quick}}};
 }
 
 }  // namespace ulp::char_lstm_experiment

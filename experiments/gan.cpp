@@ -373,11 +373,11 @@ Experiment experiment() {
                        {"one_scaler", "full_size"})},
         run,
         {{{}, {"control=one_scaler"}, {"two_scales"}},
-         {{}, {"control=pure_fp16"}, {"parity", "two_scales", "adapts"}},
+         {{}, {"control=pure_fp16"}, {"parity", "needs_scale", "two_scales", "adapts"}},
          {{}, {"control=scale_1"}, {"two_scales", "adapts", "gradients_shift"}, RunSize::quick},
-         {{}, {"control=coarse"}, {"parity", "gradients_shift"}, RunSize::quick},
+         {{}, {"control=coarse"}, {"parity", "needs_scale", "gradients_shift"}, RunSize::quick},
          {{}, {"control=full_size"}, {"gradients_shift"}, RunSize::quick},
-         {{}, {"learning_rate=0"}, {"learns", "gradients_shift"}, RunSize::quick}}};
+         {{}, {"learning_rate=0"}, {"learns", "parity", "gradients_shift"}, RunSize::quick}}};
 }
 
 }  // namespace ulp::gan_experiment
