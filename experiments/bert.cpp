@@ -289,6 +289,7 @@ TaskBuilder text_task(const RunContext& context, const WordPieces& pieces) {
         };
         return {.loss = loss, .measure = [=](Evaluation& evaluation, Learned& learned) {
                     learned.scores = scores_of(evaluation, net, test);
+                    learned.examples = test.count;
                 }};
     };
 }

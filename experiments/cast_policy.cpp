@@ -104,7 +104,10 @@ std::vector<Rule> break_rules(const Bench& bench, const Bench& signs, const std:
           "Softmax in fp16 over 7 tokens does no harm here: the rule is about long rows.", false},
          coarse(policy(without(recommended, {"softmax"}), bench.scale)));
     rule({"pointwise", "pointwise", cite(sources::volta_talk, "FP16 is safe for ReLU, Sigmoid, Tanh, Scale, Add"),
-          "Pointwise operations whose results lie in a narrow range (gelu, add) may run in fp16.", false},
+          "Pointwise operations whose results lie in a narrow range (gelu, add) may run in fp16 where every other "
+          "rule is kept. (With fewer operations in fp32 the additions of raw pixels may have to stay in it: "
+          "cast_policy.smallest_list.)",
+          false},
          coarse(policy(without(recommended, {"gelu", "add"}), bench.scale)));
     Recipe narrow = policy(recommended, has_control(*bench.context, "large_sums") ? 0x1p24 : 0x1p10);
     narrow.accumulator = formats::fp16;

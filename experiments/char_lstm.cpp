@@ -197,7 +197,8 @@ Experiment experiment() {
              Control("control=scale_2^-8", "lstm_1 mlstm_train_1", RunSize::quick, "seeds=3 steps=40 characters=6000"),
              Control("control=scale_2^-12", "lstm_1 mlstm_1 mlstm_train_1", RunSize::quick,
                      "seeds=3 steps=40 characters=6000"),
-             Control("learning_rate=0.3", "weights_below_one"), Control("learning_rate=0", "learns", RunSize::quick)}};
+             Control("learning_rate=0.3", "weights_below_one"),
+             Control("learning_rate=0", "learns lstm_1 mlstm_train_1", RunSize::quick)}};
 }
 
 }  // namespace ulp::char_lstm_experiment

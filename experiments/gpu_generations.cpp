@@ -144,16 +144,20 @@ void claim_bits(const RunContext& context, const Study& study, Result& result) {
 }
 
 /// The accuracy of the nets of a unit, computed with this engine: a number a seed.
-std::vector<double> accuracies(const Study& study, const Engine& engine, std::size_t unit) {
-    std::vector<double> values;
-    for (const Race& race : study.races) values.push_back(race.lane(unit).measured(engine).scores[test_accuracy]);
+Scores accuracies(const Study& study, const Engine& engine, std::size_t unit) {
+    Scores values;
+    for (const Race& race : study.races) {
+        const Learned learned = race.lane(unit).measured(engine);
+        values.push_back(learned.scores[test_accuracy]);
+        values.examples = learned.examples;
+    }
     return values;
 }
 
 const Margin one_point{0.01, "one test image in a hundred", Margin::Side::not_below};
 
 void claim_accuracy(const Study& study, Result& result) {
-    std::vector<double> fp32;
+    Scores fp32;
     for (const Race& race : study.races) fp32.push_back(race.lanes.front().measured().scores[test_accuracy]);
     for (std::size_t i = 0; i < study.units.size(); ++i) {
         const MatrixUnit& unit = study.units[i];

@@ -88,10 +88,12 @@ bool overflowed(const Runs& runs) {
 
 void claim_ends(const Study& study, Result& result) {
     const double ruined = study.arms.spread(arm_fp32).least - 0.05;
-    result.measured("too_small", cite(sources::volta_talk, "Too small a factor doesn't retain enough small values"),
-                    "Unscaled, this net loses so large a share of its gradients that its best seed falls more than 5 "
-                    "points below fp32's worst.",
-                    below(ruined, study.arms.spread(arm_constant).largest, accuracy_text));
+    const Check ruined_unscaled = below(ruined, study.arms.spread(arm_constant).largest, accuracy_text);
+    result.measured(
+        "too_small", cite(sources::volta_talk, "Too small a factor doesn't retain enough small values"),
+        "Unscaled, this net loses so large a share of its gradients that its best seed falls more than 5 points below "
+        "fp32's worst.",
+        ruined_unscaled);
     const std::size_t last = study.exponents.size() - 1;
     std::int64_t infinite = 0;
     for (const Learned& run : study.constant(last)) infinite += run.kept<GradientRanges>().infinite;
@@ -106,13 +108,23 @@ void claim_ends(const Study& study, Result& result) {
         result.measured(id, source, statement,
                         as_good(study.arms.scores(arm), study.arms.scores(reference), as_fp32, accuracy_text));
     };
-    parity("bf16_needs_none", cite(sources::round_table, "BFP16: no need for scaling loss"),
-           "A net that fp16 ruins without a scale trains in bf16 (called BFP16 there) without one.", arm_bf16,
-           arm_fp32);
+    result.measured("bf16_needs_none", cite(sources::round_table, "BFP16: no need for scaling loss"),
+                    "A net that fp16 ruins without a scale trains in bf16 (called BFP16 there) without one.",
+                    given(ruined_unscaled,
+                          as_good(study.arms.scores(arm_bf16), study.arms.scores(arm_fp32), as_fp32, accuracy_text)));
     parity("control_ordinary_net", cite(sources::paper, "3.2: many networks match fp32 without loss scaling"),
            "A net without the imbalance trains in fp16 without a scale.", arm_ordinary_unscaled, arm_ordinary);
     parity("dynamic", cite(sources::volta_talk, "Automatic loss scaling frees users from choosing a scaling factor"),
            "A moving scale that starts at 2^16 trains the net to fp32's accuracy.", arm_dynamic, arm_fp32);
+}
+
+/// The exponents of the sweep whose scales train to within 2 points of fp32.
+std::vector<int> good_exponents(const Study& study) {
+    std::vector<int> good;
+    for (std::size_t i = 0; i < study.exponents.size(); ++i) {
+        if (study.loss_of_accuracy(i) <= accuracy_margin) good.push_back(study.exponents[i]);
+    }
+    return good;
 }
 
 void claim_prediction(const Study& study, const ScalePrediction& prediction, Result& result) {
@@ -145,18 +157,15 @@ void claim_prediction(const Study& study, const ScalePrediction& prediction, Res
                                 "to 2^{} trains to within 2 points of fp32's accuracy, mean over the seeds.",
                                 first, last),
                     at_most(accuracy_margin, std::isfinite(worst) ? worst : 1, {"loss", "% below fp32", 100, 1}));
+    const std::vector<int> good = good_exponents(study);
+    const double spared = good.empty() ? std::numeric_limits<double>::quiet_NaN() : first - good.front();
+    result.measured("predicted_lower_end", cite(sources::own_prediction, "no tensor loses more than half"),
+                    "The window's lower end, at which no tensor loses more than half of its gradients, asks for more "
+                    "than this net needs: scales of the sweep that are smaller by two binades and more train as well.",
+                    at_least(2, spared, {"", "binades below the prediction", 1, 0}));
     result.measured("predicted_share", algorithm,
                     "Where the histogram predicts a loss of at most 3% of the gradients, the runs lose as many.",
                     at_most(0.02, error, {"difference", "% of the gradients from it", 100, 2}));
-}
-
-/// The exponents of the sweep whose scales train to within 2 points of fp32.
-std::vector<int> good_exponents(const Study& study) {
-    std::vector<int> good;
-    for (std::size_t i = 0; i < study.exponents.size(); ++i) {
-        if (study.loss_of_accuracy(i) <= accuracy_margin) good.push_back(study.exponents[i]);
-    }
-    return good;
 }
 
 /// Where the scales that train as fp32 does begin and end, beside the prediction.
@@ -374,7 +383,8 @@ Experiment experiment() {
                          {"unscaled", "stuck", "bf16_as_fp16", "same_net"})},
         run,
         {Control("feature_exponent=4", "too_small"),
-         Control("control=unscaled", "too_large dynamic predicted_overflow predicted_window predicted_share sawtooth"),
+         Control("control=unscaled",
+                 "too_large dynamic predicted_overflow predicted_window predicted_lower_end predicted_share sawtooth"),
          Control("control=stuck", "sawtooth translation"), Control("control=bf16_as_fp16", "bf16_needs_none"),
          Control("control=same_net", "control_ordinary_net")},
         Effect{

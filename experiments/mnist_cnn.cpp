@@ -17,8 +17,9 @@ void planner(Result& result) {
     std::int64_t fits = 0;
     while (plan.tape_bytes(fits + 1, 2) <= memory) ++fits;
     result.arithmetic("planned_batch", place,
-                      "By bytes alone the same memory holds at least the 1000 images of the article, and at most twice "
-                      "590: activations halve, weights and optimizer do not.",
+                      "By the bytes that this trainer keeps the same memory holds at least the 1000 images of the "
+                      "article, and at most twice 590: activations halve, weights and optimizer do not. (PyTorch keeps "
+                      "the pools' indices as well, and holds fewer: memory.cnn_batch_planned.)",
                       between(1000, 1180, static_cast<double>(fits), {"batch", "images", 1, 0}));
     Figure figure{"memory", "Memory of the net with 420 and 1000 channels",
                   "Weights, gradients, Adam's moments and activations as this trainer keeps them, byte by byte. Dots: "

@@ -234,16 +234,21 @@ void claim_pointwise(Result& result) {
 
 constexpr double images = 50000;  // of ILSVRC12's validation set
 
-/// The standard deviation of the difference of two accuracies in per cent, by the choice of images alone.
-double noise(const PublishedAccuracy& row) {
-    const auto variance = [](double percent) { return percent / 100 * (1 - percent / 100) / images; };
-    return 100 * std::sqrt(variance(row.fp32) + variance(row.mixed));
+/// The standard deviation of the difference of two accuracies in per cent, by the choice of images alone. Both nets saw
+/// the same images: it follows from how many they judge differently. They may err independently, or differ as rarely as
+/// their accuracies allow.
+double noise(const PublishedAccuracy& row, bool independent) {
+    const double fp32 = row.fp32 / 100;
+    const double mixed = row.mixed / 100;
+    const double apart = std::fabs(mixed - fp32);
+    const double differing = independent ? fp32 * (1 - mixed) + mixed * (1 - fp32) : apart;
+    return 100 * std::sqrt((differing - apart * apart) / images);
 }
 
 /// How many of the published differences chance in the test images alone would make of nets that are equally good.
-std::int64_t within_noise() {
-    return std::ranges::count_if(published_accuracies(), [](const PublishedAccuracy& row) {
-        return std::fabs(row.mixed - row.fp32) <= 2 * noise(row);
+std::int64_t within_noise(bool independent) {
+    return std::ranges::count_if(published_accuracies(), [&](const PublishedAccuracy& row) {
+        return std::fabs(row.mixed - row.fp32) <= 2 * noise(row, independent);
     });
 }
 
@@ -258,9 +263,14 @@ void claim_accuracies(Result& result) {
             fmt::format("{}: top-1 {:.2f}% in fp32, {:.2f}% in mixed precision.", row.net, row.fp32, row.mixed),
             fmt::format("{:.2f} %, {:.2f} %", row.fp32, row.mixed), "needs ILSVRC12 and weeks of GPU time");
     }
-    result.arithmetic("ilsvrc_same", slide,
-                      "The six differences are no larger than twice what another choice of 50,000 images would change.",
-                      equal(6, within_noise(), "of 6"));
+    result.arithmetic(
+        "ilsvrc_same", slide,
+        "Whether the six differences are chance cannot be told from the accuracies: the nets saw the same "
+        "50,000 images, and on how many they differ is not published. Did they err independently, another "
+        "choice of images would change each as much; did they differ as rarely as they can, fewer.",
+        equal(6, within_noise(true), "of 6 if independent") &&
+            below(6, static_cast<double>(within_noise(false)), {"", "of 6 at least", 1, 0}));
+
     result.arithmetic("ilsvrc_rounded", cite(sources::volta_talk, "ILSVRC12 classification networks, top-1 accuracy"),
                       "The other talk prints the same twelve numbers, rounded to one decimal.",
                       equal(12, rounded_alike, "of 12"));
@@ -270,19 +280,20 @@ void claim_accuracies(Result& result) {
 }
 
 void figure_accuracies(Result& result) {
-    Figure figure{"accuracies", "Published accuracies: mixed precision minus fp32",
-                  "Quoted, not measured here: top-1 on ILSVRC12. Bars: two standard deviations of the difference by "
-                  "the choice of the 50,000 images alone.",
-                  fmt::format("{} of {} published differences lie within what chance in the test images alone would "
-                              "make of two nets that are equally good.",
-                              within_noise(), std::size(published_accuracies())),
-                  ""};
+    Figure figure{
+        "accuracies", "Published accuracies: mixed precision minus fp32",
+        "Quoted, not measured here: top-1 on ILSVRC12. Bars: two standard deviations of the difference by the "
+        "choice of the 50,000 images alone.",
+        fmt::format("{} of {} published differences lie within what chance in the test images alone would make of two "
+                    "nets that are equally good.",
+                    within_noise(true), std::size(published_accuracies())),
+        ""};
     Series differences{"mixed minus fp32"};
     Series bounds{"two standard deviations"};
     double place = 0;
     for (const PublishedAccuracy& row : published_accuracies()) {
         differences.points.push_back({place, row.mixed - row.fp32});
-        bounds.points.push_back({place, 2 * noise(row)});
+        bounds.points.push_back({place, 2 * noise(row, true)});
         place += 1;
     }
     figure.series = {std::move(differences), std::move(bounds)};

@@ -28,10 +28,10 @@ void claim_rates(const Gpu& gpu, Result& result) {
                       near(125.3e12, 0.05e12, gpu.tensor_core_rate(), {"", "e12 operations a second", 1e-12, 1}));
     result.arithmetic(
         "factor", cite(sources::amp_slides, "125 TFlops throughput: 8X more than FP32 on Volta V100"),
-        fmt::format(
-            "Tensor Cores have 8 times the fp32 throughput. An H100 reaches {:.1f} times (4096 x 4096 x 4096, cuBLAS).",
-            h100::fp16 / h100::fp32),
-        equal(8, static_cast<std::int64_t>(gpu.tensor_core_rate() / gpu.fp32_rate()), "times"));
+        fmt::format("Tensor Cores have 8 times the fp32 throughput: of the V100's published peaks, 125 and "
+                    "15.7 TFLOPS. An H100 reaches {:.1f} times (4096 x 4096 x 4096, cuBLAS).",
+                    h100::fp16 / h100::fp32),
+        near(8, 0.1, 125 / 15.7, {"", "times", 1, 2}));
     result.arithmetic("balance", cite(sources::volta_talk, "125 Tflops: 900 GB/s -> 138 flops/B"),
                       "125e12 operations a second against 900e9 bytes a second: 138 operations a byte keep both busy.",
                       between(138, 139, 125e12 / gpu.bandwidth, {"", "operations a byte", 1, 1}));
@@ -369,21 +369,21 @@ void run(const RunContext& context, Result& result) {
 }  // namespace
 
 Experiment experiment() {
-    return {"roofline",
-            "Rooflines: what speed the arithmetic allows",
-            "Which published speed-ups follow from the counts of operations and bytes, and which shapes get them?",
-            {Chapter::hardware, 5},
-            {real_setting("tensor_core_factor", "Tensor Cores' rate over fp32's; 1 switches the gain off", 8, 8, 1, 64),
-             control_setting("padded_with_ones pads matrices with ones, other_unit computes gates in IEEE arithmetic, "
-                             "integers multiplies small whole numbers",
-                             {"padded_with_ones", "other_unit", "integers"})},
-            run,
-            {Control("tensor_core_factor=1",
-                     "peak factor amdahl_ResNet-50 amdahl_DS2 memory_limited_too amortised_write vocabulary_gain "
-                     "concatenation"),
-             Control("control=padded_with_ones", "padding_bits_v100 padding_bits_a100 padding_bits_h100"),
-             Control("control=other_unit", "gates_bits_v100 gates_bits_a100 gates_bits_h100"),
-             Control("control=integers", "cell_bits_v100 cell_bits_a100 cell_bits_h100")}};
+    return {
+        "roofline",
+        "Rooflines: what speed the arithmetic allows",
+        "Which published speed-ups follow from the counts of operations and bytes, and which shapes get them?",
+        {Chapter::hardware, 5},
+        {real_setting("tensor_core_factor", "Tensor Cores' rate over fp32's; 1 switches the gain off", 8, 8, 1, 64),
+         control_setting("padded_with_ones pads matrices with ones, other_unit computes gates in IEEE arithmetic, "
+                         "integers multiplies small whole numbers",
+                         {"padded_with_ones", "other_unit", "integers"})},
+        run,
+        {Control("tensor_core_factor=1",
+                 "peak amdahl_ResNet-50 amdahl_DS2 memory_limited_too amortised_write vocabulary_gain concatenation"),
+         Control("control=padded_with_ones", "padding_bits_v100 padding_bits_a100 padding_bits_h100"),
+         Control("control=other_unit", "gates_bits_v100 gates_bits_a100 gates_bits_h100"),
+         Control("control=integers", "cell_bits_v100 cell_bits_a100 cell_bits_h100")}};
 }
 
 }  // namespace ulp::roofline_experiment

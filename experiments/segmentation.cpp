@@ -208,7 +208,7 @@ Experiment experiment() {
              real_setting("learning_rate", "of Adam, falling linearly to 0", 1e-2, 1e-2, 0, 10), mixed_control()},
             run,
             {Control("control=scale_2^-12", "parity pixels", RunSize::quick),
-             Control("learning_rate=0", "learns", RunSize::quick)}};
+             Control("learning_rate=0", "learns parity", RunSize::quick)}};
 }
 
 }  // namespace ulp::segmentation_experiment

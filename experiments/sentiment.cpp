@@ -139,6 +139,7 @@ TaskBuilder sentiment_task(const Settings& settings, const Messages& train, cons
                                      : 0;
                     }
                     learned.scores = {static_cast<double>(right) / static_cast<double>(test.size())};
+                    learned.examples = test.size();
                 }};
     };
 }

@@ -51,6 +51,7 @@ TaskBuilder translation(const Settings& settings, const Corpus& corpus, const st
         };
         return {.loss = loss, .measure = [=, &corpus](Evaluation& evaluation, Learned& learned) {
                     learned.scores = {token_accuracy(evaluation, net, corpus.test)};
+                    learned.examples = static_cast<std::int64_t>(corpus.test.pairs.size());
                 }};
     };
 }

@@ -164,49 +164,72 @@ void claim_eleven_steps(const RunContext& context, Result& result) {
                     equal(0, different(variant_a.masters, variant_b.masters), "masters differ"));
 }
 
-/// Loss curves of the notebook's loop, as printed and corrected, by the trainer: the factor is applied after unscaling.
-std::vector<double> losses_with_factor(const RunContext& context, double factor) {
+/// The notebook's loop: the loss times `loss_scale`; gradients, unscaled, times `factor`; fp32 weights, which are
+/// copied back into the fp16 model or not.
+std::vector<double> losses_of_loop(const RunContext& context, double loss_scale, double factor, bool copied) {
     Recipe recipe = recipe_by_name("mixed_fp16");
-    recipe.loss_scale = constant_loss_scale(scale_of(context));
+    recipe.loss_scale = constant_loss_scale(loss_scale);
     const auto times_factor = [factor](Optimizer& optimizer) {
         for (Tensor& gradient : optimizer.gradients()) {
             for (float& g : gradient.values()) g *= static_cast<float>(factor);
         }
     };
-    return train(training_of(context, recipe, times_factor), context.seed).losses;
+    Training training = training_of(context, recipe, times_factor);
+    if (!copied) {
+        training.task = [whole = training.task](Model& model, std::uint64_t seed) {
+            Task task = whole(model, seed);
+            std::vector<Tensor> first;
+            for (const Parameter& p : model.parameters()) first.push_back(p.value);
+            task.after_step = [first](Trainer& trainer, const StepResult&) {
+                auto kept = first.begin();
+                for (Parameter& p : trainer.model().parameters()) p.value = *kept++;
+            };
+            return task;
+        };
+    }
+    return train(training, context.seed).losses;
 }
 
 void show_scale_squared(const RunContext& context, Result& result) {
     const double scale = scale_of(context);
-    const std::vector<double> printed = losses_with_factor(context, scale * scale);
-    const std::vector<double> corrected = losses_with_factor(context, 1);
+    const std::vector<double> printed = losses_of_loop(context, 1, scale, false);
+    const std::vector<double> copied = losses_of_loop(context, 1, scale, true);
+    const std::vector<double> corrected = losses_of_loop(context, scale, 1, true);
     const std::string cell = cite(sources::notebook, "param_float32.grad = param.grad.float() * scale_factor");
     const Quantity loss{"loss", "", 1, 3};
-    result.measured("scale_squared_training", cell,
-                    "The line multiplies the gradients by the scale where it must divide. Every update is too large by "
-                    "the scale's square, 2^14, and the loss does not fall; with a division it does.",
-                    is(!(printed.back() < printed.front()),
-                       fmt::format("as printed not below {}", loss.text(printed.front())), loss.text(printed.back())) &&
-                        below(corrected.front(), corrected.back(), loss).at("corrected"),
-                    Verdict::refuted);
-    Figure figure{"scale_squared", "A published training loop, as printed and corrected",
-                  fmt::format("The notebook's loop multiplies the gradients by the loss scale ({:g}) where it must "
-                              "divide. Loss over steps of {:g}.",
-                              scale, rate),
-                  fmt::format("A factor of the scale's square, {:g}, in every update. Losses of the first and the last "
-                              "step: as printed {} and {}, divided {} and {}.",
-                              scale * scale, loss.text(printed.front()), loss.text(printed.back()),
-                              loss.text(corrected.front()), loss.text(corrected.back())),
-                  evidence_of_products(context, result)};
+    result.measured(
+        "scale_squared_training", cell,
+        "As printed the loop does not scale the loss, and multiplies the gradients by the scale where it would have to "
+        "divide: updates are too large by the scale, 2^7. And the fp32 weights are not copied back, so the fp16 model "
+        "stays as it was. Copied back, its loss does not fall; with a scaled loss and a division it does.",
+        equal(fmt::format("as printed {} at every step", loss.text(printed.front())),
+              fmt::format("as printed {} at every step", loss.text(printed.back()))) &&
+            is(!(copied.back() < copied.front()), fmt::format("copied back not below {}", loss.text(copied.front())),
+               loss.text(copied.back())) &&
+            below(corrected.front(), corrected.back(), loss).at("corrected"),
+        Verdict::refuted);
+    Figure figure{
+        "scale_squared", "A published training loop, as printed and corrected",
+        fmt::format("The notebook's loop multiplies the gradients of an unscaled loss by the scale ({:g}) and does not "
+                    "copy the fp32 weights back. Loss over steps of {:g}.",
+                    scale, rate),
+        fmt::format("Losses of the first and the last step: as printed {0} and {1}, copied back {0} and {2}, with a "
+                    "scaled loss and a division {0} and {3}.",
+                    loss.text(printed.front()), loss.text(printed.back()), loss.text(copied.back()),
+                    loss.text(corrected.back())),
+        evidence_of_products(context, result)};
     const auto add = [&](const std::string& name, const std::vector<double>& losses) {
         figure.series.push_back({name, formats::fp32, points_of(losses)});
     };
-    add("multiplied as printed", printed);
-    add("divided", corrected);
+    add("copied back", copied);
+    add("corrected", corrected);
+    add("as printed", printed);
     const std::vector<Point>& drawn = figure.series.front().points;
     figure.axes = {{.label = "step"}, {.label = "loss", .log_base = 10}};
-    figure.looks = {{.mark = Mark::linespoints, .colour = 2}, {.mark = Mark::linespoints, .colour = 1}};
-    if (!drawn.empty() && drawn.size() < printed.size()) {
+    figure.looks = {{.mark = Mark::linespoints, .colour = 2},
+                    {.mark = Mark::linespoints, .colour = 1},
+                    {.mark = Mark::linespoints, .colour = 3}};
+    if (!drawn.empty() && drawn.size() < copied.size()) {
         figure.notes = {{drawn.back().x, drawn.back().y, "then not finite"}};
     }
     result.figure(std::move(figure));

@@ -3,6 +3,7 @@
 
 #include "experiments/cli/command.hpp"
 #include "experiments/cli/pages.hpp"
+#include "experiments/framework/experiment.hpp"
 #include "experiments/framework/record.hpp"
 #include "experiments/framework/register.hpp"
 #include "softfloat/lab/testfloat.hpp"
@@ -43,10 +44,36 @@ struct RegisterOptions {
     std::string out = "out", into;
 };
 
+/// Throws DataError for a result of other sources than this program's.
+void require_own_build(const StoredResult& result) {
+    const Experiment& experiment = experiment_by_name(result.experiment);
+    const RunSize size = run_size_by_name(result.mode);
+    Settings settings(experiment.settings, size);
+    if (!result.without.empty()) settings.set("without=" + result.without);
+    if (!result.own_settings) return;  // register_of says so
+    if (request_digest(experiment, {result.seed, size, "", settings, {}}) == result.request) return;
+    throw DataError(
+        fmt::format("the result of {0} is of another build of ulplab; run `ulplab run {0}` again with its "
+                    "settings, seed and --out",
+                    result.experiment));
+}
+
 ExitCode print_register(const RegisterOptions& options) {
-    const Register made = register_of(read_results(options.out));
-    const bool alone = options.into.empty();
-    fmt::print("{}", register_json(alone ? made : merged(read_register(run_size_by_name(options.into)), made)));
+    const std::vector<StoredResult> results = read_results(options.out);
+    std::ranges::for_each(results, require_own_build);
+    Register all = register_of(results);
+    const bool has_texts = all.size == RunSize::quick && all.seed == 1 && all.without.empty();
+    if (!options.into.empty()) {
+        if (name_of(all.size) != options.into) {
+            throw DataError(fmt::format("these are {}, and --register says {}", name_of(all), options.into));
+        }
+        const auto known = find_register(all.size, all.seed, all.without);
+        Register empty{all.size, all.seed, "", "", "", {}};
+        empty.without = all.without;
+        all = merged(known ? *known : empty, all, committed_registers());
+    }
+    const std::optional<Register> texts = has_texts ? std::nullopt : find_register(RunSize::quick);
+    fmt::print("{}", register_json(all, texts ? &*texts : nullptr));
     return ExitCode::good;
 }
 
@@ -54,7 +81,8 @@ Action declare_register(OptionParser& app) {
     const auto options = std::make_shared<RegisterOptions>();
     app.add_option("--out", options->out, "folder of the results").capture_default_str().type_name("DIR");
     app.add_option("--register", options->into,
-                   "the committed register of these runs, with the results' rows instead of its own")
+                   "the committed register of such runs, with the results' rows instead of its own; of another seed or "
+                   "with something left out as the results are")
         .one_of({"quick", "full"});
     return [options] { return print_register(*options); };
 }

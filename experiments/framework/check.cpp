@@ -89,12 +89,21 @@ Check is(bool so, std::string expected, std::string measured) {
 
 Check never_above(double limit, double measured, const Quantity& quantity) {
     Check check = at_most(limit, measured, quantity);
+    check.universal = true;
     if (measured > limit) check.outcome = Outcome::refuted;
     return check;
 }
 
 Check always(bool so, std::string expected, std::string measured) {
-    return {std::move(expected), std::move(measured), so ? Outcome::holds : Outcome::refuted};
+    return {std::move(expected), std::move(measured), so ? Outcome::holds : Outcome::refuted, {}, true};
+}
+
+Check given(const Check& presupposed, Check check) {
+    if (presupposed.outcome == Outcome::holds) return check;
+    if (check.outcome == Outcome::holds) check.outcome = Outcome::undecided;
+    check.measured +=
+        fmt::format("; this tells nothing: {} presupposed, {} measured", presupposed.expected, presupposed.measured);
+    return check;
 }
 
 Check operator&&(const Check& a, const Check& b) {
@@ -103,7 +112,8 @@ Check operator&&(const Check& a, const Check& b) {
     for (const Outcome worse : {Outcome::undecided, Outcome::fails, Outcome::refuted}) {
         if (either(worse)) outcome = worse;
     }
-    return {a.expected + ", " + b.expected, a.measured + ", " + b.measured, outcome, a.parity ? a.parity : b.parity};
+    return {a.expected + ", " + b.expected, a.measured + ", " + b.measured, outcome, a.parity ? a.parity : b.parity,
+            a.universal || b.universal};
 }
 
 }  // namespace ulp

@@ -27,11 +27,20 @@ enum class Outcome : std::uint8_t {
     undecided  // of parity: the interval straddles the margin
 };
 
+/// Which differences from a reference a margin forbids.
+enum class MarginSide : std::uint8_t {
+    either,     // no further above or below
+    not_below,  // of scores that should be high: better is as good
+    not_above   // of scores that should be low
+};
+
 /// What a claim of parity was judged by; numbers as the score is measured.
 struct ParityInterval {
     double margin;     // the difference that still counts as as good
     double low, high;  // 95 % interval of the mean of the paired differences; infinite for one seed
     std::int64_t seeds;
+    MarginSide side = MarginSide::either;
+    bool worse = false;  // the claim is that the difference lies outside the margin
 };
 
 struct Check {
@@ -39,6 +48,7 @@ struct Check {
     std::string measured;
     Outcome outcome;
     std::optional<ParityInterval> parity{};
+    bool universal = false;  // of all cases: one counter-example, in whichever run, refutes it
 
     /// The same, said of something: "at most 5 % at O3". Both texts get the words.
     [[nodiscard]] Check at(const std::string& place) const;
@@ -72,6 +82,10 @@ Check is(bool so, std::string expected, std::string measured);
 Check never_above(double limit, double measured, const Quantity& quantity);
 /// The same without a number.
 Check always(bool so, std::string expected, std::string measured);
+
+/// The check where what it presupposes holds: where it does not, "holds" becomes "undecided", and the measured text
+/// says what is missing.
+Check given(const Check& presupposed, Check check);
 
 /// Both: refuted before failing before undecided.
 Check operator&&(const Check& a, const Check& b);

@@ -7,6 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "engine/files/sha256.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp {
@@ -14,6 +15,7 @@ namespace ulp {
 namespace {
 
 constexpr std::array<std::string_view, claim_kinds.size()> kind_names = {"measured", "arithmetic", "quoted"};
+constexpr std::array side_names = {"either", "not below", "not above"};
 constexpr std::array<std::string_view, verdicts.size()> verdict_names = {"reproduced", "refuted",     "inconsistent",
                                                                          "undecided",  "quoted only", "failed"};
 
@@ -40,6 +42,16 @@ bool all_hold(std::span<const Claim> claims) {
     return std::none_of(claims.begin(), claims.end(), [](const Claim& c) { return c.verdict == Verdict::failed; });
 }
 
+std::string expectation_of(const Claim& claim) {
+    const std::string margin = claim.parity ? nlohmann::ordered_json(claim.parity->margin).dump() : "";
+    return sha256_of(fmt::format("{}\n{}\n{}", claim.statement, claim.expected, margin)).substr(0, 16);
+}
+
+std::string_view shown_verdict(const Claim& claim, RunSize size) {
+    const bool as_good = claim.parity && !claim.parity->worse && claim.verdict == Verdict::reproduced;
+    return as_good && size != RunSize::full ? "no difference yet" : verdict_name(claim.verdict);
+}
+
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -56,12 +68,16 @@ Json claim_json(const Claim& claim) {
                 {"statement", claim.statement},
                 {"expected", claim.expected},
                 {"measured", claim.measured},
-                {"verdict", verdict_name(claim.verdict)}};
+                {"verdict", verdict_name(claim.verdict)},
+                {"expectation", expectation_of(claim)}};
+    if (claim.universal) row["universal"] = true;
     if (claim.parity) {
         row["parity"] = {{"margin", claim.parity->margin},
                          {"low", end_json(claim.parity->low)},
                          {"high", end_json(claim.parity->high)},
-                         {"seeds", claim.parity->seeds}};
+                         {"seeds", claim.parity->seeds},
+                         {"side", side_names.at(static_cast<std::size_t>(claim.parity->side))},
+                         {"worse", claim.parity->worse}};
     }
     return row;
 }
@@ -74,11 +90,17 @@ Claim claim_from(const Json& row) {
                 row.at("measured"),
                 verdict_by_name(row.at("verdict").get<std::string>()),
                 claim_kind_by_name(row.at("kind").get<std::string>())};
-    if (row.contains("parity")) {
+    claim.universal = row.contains("universal") && row.at("universal") == true;
+    if (row.contains("parity") && !row.at("parity").is_null()) {
         constexpr double infinity = std::numeric_limits<double>::infinity();
         const Json& parity = row.at("parity");
-        claim.parity = ParityInterval{parity.at("margin"), end_from(parity.at("low"), -infinity),
-                                      end_from(parity.at("high"), infinity), parity.at("seeds")};
+        claim.parity = ParityInterval{
+            parity.at("margin"),
+            end_from(parity.at("low"), -infinity),
+            end_from(parity.at("high"), infinity),
+            parity.at("seeds"),
+            static_cast<MarginSide>(place_of(side_names, parity.at("side").get<std::string>(), "side of a margin")),
+            parity.at("worse")};
     }
     return claim;
 }

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "experiments/framework/check.hpp"
+#include "experiments/framework/settings.hpp"
 
 namespace ulp {
 
@@ -46,15 +47,21 @@ struct Claim {
     Verdict verdict = Verdict::quoted;
     ClaimKind kind = ClaimKind::quoted;
     std::optional<ParityInterval> parity{};
+    bool universal = false;  // of all cases: refuted wherever one run refutes it
 };
+
+/// What was claimed before it was measured, as 16 hexadecimal digits: the sentence, the expectation, the margin.
+std::string expectation_of(const Claim& claim);
+/// The verdict as it is shown: a shorter run than the full one that finds two ways as good has found no difference yet.
+std::string_view shown_verdict(const Claim& claim, RunSize size);
 
 /// Whether all claims hold, that is, none failed.
 bool all_hold(std::span<const Claim> claims);
 
 // Claims in records, registers and the output of `ulplab claims`.
 
-/// id, kind, source, statement, expected, measured, verdict; of parity also "parity": margin, low, high, seeds, where
-/// null stands for an end that is infinite.
+/// id, kind, source, statement, expected, measured, verdict, expectation; of what is said of all cases "universal";
+/// of parity "parity": margin, low, high, seeds, where null stands for an end that is infinite, side and worse.
 nlohmann::ordered_json claim_json(const Claim& claim);
 /// Throws nlohmann::json::exception where a field is missing or of another type, DataError for a verdict or kind that
 /// does not exist.

@@ -19,9 +19,10 @@ std::string style_of(Verdict verdict) {
     return std::string(name.substr(0, name.find(' ')));
 }
 
-std::string badge(Verdict verdict) {
-    return fmt::format(R"(<span class="verdict {}">{}</span>)", style_of(verdict), verdict_name(verdict));
+std::string badge(Verdict verdict, std::string_view text) {
+    return fmt::format(R"(<span class="verdict {}">{}</span>)", style_of(verdict), text);
 }
+std::string badge(Verdict verdict) { return badge(verdict, verdict_name(verdict)); }
 
 using Counts = std::map<Verdict, int>;
 
@@ -49,13 +50,14 @@ std::string link_to_claim(const Claim& claim) {
 }
 
 /// `note` stands below the statement.
-std::string claim_row(const Claim& claim, const std::string& note) {
+std::string claim_row(const StoredResult& result, const Claim& claim, const std::string& note) {
     return fmt::format(
         "<tr class=\"is-{0}\"><td data-label=\"Verdict\">{1}</td><td data-label=\"Claim\">{2}<br><span "
         "class=\"source\">{3}</span></td><td data-label=\"Expected\" class=\"value\">{4}</td><td "
         "data-label=\"Measured\" class=\"value\">{5}</td></tr>\n",
-        style_of(claim.verdict), badge(claim.verdict), prose_html(claim.statement), note, escaped(claim.expected),
-        escaped(claim.measured));
+        style_of(claim.verdict),
+        badge(claim.verdict, shown_verdict(claim, result.mode == "full" ? RunSize::full : RunSize::quick)),
+        prose_html(claim.statement), note, escaped(claim.expected), escaped(claim.measured));
 }
 
 /// The document of a source: what stands before the place in it, which is in quotes or follows the year.
@@ -151,11 +153,11 @@ std::string counts_line(const std::vector<StoredResult>& results) {
 std::string claims_html(const StoredResult& result) {
     const std::vector<Claim>& claims = result.claims;
     if (claims.empty()) return "";
-    std::string html =
-        fmt::format("<details class=\"claims\"{}><summary>{} claims: {}</summary>\n{}", all_hold(claims) ? "" : " open",
-                    claims.size(), counts_html(counts_of(claims)), table_head);
+    std::string html = fmt::format("<details class=\"claims\"{}><summary>{} claims of the {} run: {}</summary>\n{}",
+                                   all_hold(claims) ? "" : " open", claims.size(), escaped(result.mode),
+                                   counts_html(counts_of(claims)), table_head);
     for (const Claim& claim : claims) {
-        html += claim_row(claim, fmt::format("{} &middot; {}", escaped(claim.source), link_to_claim(claim)));
+        html += claim_row(result, claim, fmt::format("{} &middot; {}", escaped(claim.source), link_to_claim(claim)));
     }
     return html + "</tbody>\n</table>\n</details>\n";
 }
@@ -171,9 +173,10 @@ std::string register_html(const std::vector<StoredResult>& results) {
             const std::string document = document_of(claim.source);
             if (!rows.contains(document)) documents.push_back(document);
             const std::string place = place_in(claim.source);
-            std::string row = claim_row(
-                claim, fmt::format("{}{}<a href=\"{}\"><code>{}</code></a>", escaped(place),
-                                   place.empty() ? "" : " &middot; ", escaped(experiment), escaped(claim.id)));
+            std::string row =
+                claim_row(result, claim,
+                          fmt::format("{}{}<a href=\"{}\"><code>{}</code></a>", escaped(place),
+                                      place.empty() ? "" : " &middot; ", escaped(experiment), escaped(claim.id)));
             rows[document] += row.insert(3, fmt::format(" id=\"{}\"", escaped(claim.id)));
             ++counts[document][claim.verdict];
             ++all[claim.verdict];

@@ -41,6 +41,8 @@ struct RunContext {
     std::function<void(double)> progress;  // from 0 to 1
     /// Told each training that was made: a net of that many parameters, that many steps; may be empty.
     std::function<void(std::int64_t parameters, std::int64_t steps)> trained{};
+    /// Called where the setting "without" has left something out; may be empty.
+    std::function<void()> left_out{};
 };
 
 /// Words of a text, which blanks separate.

@@ -309,7 +309,11 @@ StoredResult parse_result(const fs::path& folder) {
     result.seconds = manifest.at("seconds");
     result.processor_seconds = manifest.value("processor_seconds", 0.0);
     const Json own = own_settings(result);
-    result.own_settings = result.backend.empty() && manifest.at("settings") == own;
+    Json settings = manifest.at("settings");
+    result.without = settings.value("without", "");
+    result.request = manifest.at("request");
+    settings.erase("without");
+    result.own_settings = result.backend.empty() && settings == own;
     for (const auto& [key, value] : manifest.at("settings").items()) {
         if (own.value(key, Json()) != value) result.changed_settings.emplace_back(key, text_of(value));
     }

@@ -16,7 +16,7 @@ void Result::judge(ClaimKind kind, std::string_view id, std::string_view source,
     // In the order of Outcome.
     const std::array verdict = {agrees, Verdict::failed, Verdict::refuted, Verdict::undecided};
     add(id, {"", std::string(source), std::string(statement), std::move(check.expected), std::move(check.measured),
-             verdict.at(static_cast<std::size_t>(check.outcome)), kind, check.parity});
+             verdict.at(static_cast<std::size_t>(check.outcome)), kind, check.parity, check.universal});
 }
 
 void Result::measured(std::string_view id, std::string_view source, std::string_view statement, Check check,

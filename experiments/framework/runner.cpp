@@ -51,7 +51,7 @@ bool has_own_settings(const Request& request) { return request.backend.empty() &
 /// What to do about claims that failed in a run with the experiment's own settings.
 std::string remedy_by_register(const Request& request, std::span<const Claim> claims) {
     const std::string& name = request.experiment->name;
-    const std::optional<Register> all = find_register(request.size);
+    const std::optional<Register> all = find_register(request.size, request.seed);
     const auto row_of = [&](const Claim& claim) { return std::ranges::find(all->claims, claim.id, &Claim::id); };
     const auto is_known = [&](const Claim& claim) { return all && row_of(claim) != all->claims.end(); };
     const auto fails_unexpectedly = [&](const Claim& claim) {
@@ -62,8 +62,7 @@ std::string remedy_by_register(const Request& request, std::span<const Claim> cl
                            name_of(request.size), name);
     }
     if (std::ranges::none_of(claims, fails_unexpectedly)) {
-        return fmt::format("It fails in the register of {} runs, too: what was claimed does not hold at this size.",
-                           name_of(request.size));
+        return fmt::format("It fails in the register of {}, too: what was claimed does not hold there.", name_of(*all));
     }
     return fmt::format(
         "Own settings, and a claim failed: another build or machine gave other bits. `ulplab run {} --force` tells "
@@ -76,7 +75,8 @@ std::string remedy(const Request& request, std::span<const Claim> claims) {
     std::vector<std::string> changed = request.settings.changed();
     if (!request.backend.empty()) changed.push_back("backend=" + request.backend);
     if (request.size == RunSize::smoke) changed.emplace_back("a run as short as can be (--smoke)");
-    if (!is_registered_case(request.seed, true)) changed.push_back(fmt::format("seed={}", request.seed));
+    if (request.seed != 1 && !find_register(request.size, request.seed))
+        changed.push_back(fmt::format("seed={}", request.seed));
     if (changed.empty()) return remedy_by_register(request, claims);
     return fmt::format("The claims are made for the experiment's own settings; here {}. `ulplab run {}` has its own.",
                        fmt::join(changed, ", "), request.experiment->name);
@@ -84,7 +84,7 @@ std::string remedy(const Request& request, std::span<const Claim> claims) {
 
 /// Every claim, what to do about failed ones, and which products a card has computed.
 void print_all(const Request& request, const Finding& finding) {
-    print_claim_sentences(finding.claims);
+    print_claim_sentences(finding.claims, request.size);
     if (!all_hold(finding.claims)) fmt::print("{}\n", remedy(request, finding.claims));
     static const std::vector<CardEvidence> evidence = committed_card_evidence();
     for (const UnitProducts& row : finding.products) {
@@ -97,7 +97,7 @@ void print_short(const Request& request, const Finding& finding) {
     if (const auto claim = answering_claim(*request.experiment, finding.claims)) {
         fmt::print("answer: {} Measured: {}.\n", claim->statement, claim->measured);
     }
-    fmt::print("{}; --verbose prints all\n", verdict_counts(finding.claims));
+    fmt::print("{}; --verbose prints all\n", verdict_counts(finding.claims, request.size));
     print_unreproduced(finding.claims);
     if (!all_hold(finding.claims)) fmt::print("{}\n", remedy(request, finding.claims));
 }
@@ -209,12 +209,8 @@ fmt::text_style style_of(Verdict verdict) {
     return {};
 }
 
-std::string shortened(const std::string& text, std::size_t width) {
-    return text.size() <= width ? text : fmt::format("{:.{}}...", text, width - 3);
-}
-
-void print_sentence(const Claim& claim) {
-    fmt::print("{} {}\n", fmt::styled(fmt::format("{:<12}", verdict_name(claim.verdict)), style_of(claim.verdict)),
+void print_sentence(const Claim& claim, RunSize size) {
+    fmt::print("{} {}\n", fmt::styled(fmt::format("{:<12}", shown_verdict(claim, size)), style_of(claim.verdict)),
                claim.statement);
     fmt::print("{:<12} {}: {}\n", "", claim.id, claim.measured);
     if (claim.verdict != Verdict::reproduced && claim.verdict != Verdict::quoted) {
@@ -225,12 +221,18 @@ void print_sentence(const Claim& claim) {
 }  // namespace
 
 bool RegisterJudge::agrees(const JudgedRun& run) {
-    if (!is_registered_case(run.seed, run.own_settings)) return true;
-    const auto [place, is_new] = registers_.try_emplace(run.size);
-    if (is_new) place->second = find_register(run.size);
+    if (!run.own_settings) return true;
+    const auto [place, is_new] = registers_.try_emplace({run.size, run.seed});
+    if (is_new) place->second = find_register(run.size, run.seed);
+    const std::vector<std::string> late =
+        run.size == RunSize::full ? uncommitted(run.claims, committed_registers()) : std::vector<std::string>{};
+    if (!late.empty()) {
+        fmt::print(stderr, "ulplab: what this full run was expected to show was not committed before it: {}\n",
+                   fmt::join(late, ", "));
+    }
     if (!place->second) return true;
     const std::vector<Deviation> found = deviations(run.experiment, run.claims, *place->second);
-    for (const Deviation& deviation : found) fmt::print(stderr, "ulplab: {}\n", text_of(deviation, run.size));
+    for (const Deviation& deviation : found) fmt::print(stderr, "ulplab: {}\n", text_of(deviation, *place->second));
     return found.empty();
 }
 
@@ -248,12 +250,12 @@ std::optional<Claim> answering_claim(const Experiment& experiment, std::span<con
     return std::nullopt;
 }
 
-std::string verdict_counts(std::span<const Claim> claims) {
-    std::map<Verdict, int> counts;
-    for (const Claim& claim : claims) ++counts[claim.verdict];
+std::string verdict_counts(std::span<const Claim> claims, RunSize size) {
+    std::map<std::pair<Verdict, std::string_view>, int> counts;
+    for (const Claim& claim : claims) ++counts[{claim.verdict, shown_verdict(claim, size)}];
     std::string text = fmt::format("{} claims:", claims.size());
     for (const auto& [verdict, count] : counts) {
-        text += fmt::format("{} {} {}", text.ends_with(':') ? "" : ",", count, verdict_name(verdict));
+        text += fmt::format("{} {} {}", text.ends_with(':') ? "" : ",", count, verdict.second);
     }
     return text;
 }
@@ -275,17 +277,10 @@ void print_unreproduced(std::span<const Claim> claims) {
     if (others.size() > most) fmt::print("{:<12} and {} more\n", "", others.size() - most);
 }
 
-void print_claim_table(std::span<const Claim> claims) {
-    for (const Claim& claim : claims) {
-        fmt::print("{:<12} {:<44} {}\n", verdict_name(claim.verdict), claim.id, shortened(claim.measured, 62));
-        if (claim.verdict == Verdict::failed) fmt::print("{:<12} expected {}\n", "", claim.expected);
-    }
-}
-
-void print_claim_sentences(std::span<const Claim> claims) {
+void print_claim_sentences(std::span<const Claim> claims, RunSize size) {
     for (const bool failed : {false, true}) {
         for (const Claim& claim : claims) {
-            if ((claim.verdict == Verdict::failed) == failed) print_sentence(claim);
+            if ((claim.verdict == Verdict::failed) == failed) print_sentence(claim, size);
         }
     }
 }

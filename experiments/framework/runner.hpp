@@ -87,7 +87,7 @@ struct JudgedRun {
     std::string_view experiment;
     RunSize size;
     std::uint64_t seed;
-    bool own_settings;  // and its own backend
+    bool own_settings;  // and its own backend, and nothing left out
     std::span<const Claim> claims;
 };
 
@@ -96,11 +96,12 @@ class RegisterJudge {
   public:
     /// Says on stderr where claims of the run differ from the register, and gives whether none does. A run with other
     /// settings or another seed than the register's is not judged, and a size of run without a register has nothing to
-    /// differ from. Throws DataError where the register is damaged.
+    /// differ from. Says, too, which claims of a full run have an expectation that no register had before it. Throws
+    /// DataError where a register is damaged.
     bool agrees(const JudgedRun& run);
 
   private:
-    std::map<RunSize, std::optional<Register>> registers_;
+    std::map<std::pair<RunSize, std::uint64_t>, std::optional<Register>> registers_;
 };
 
 /// The claim whose sentence answers the experiment's question: that of its effect, else the first with an interval,
@@ -108,17 +109,14 @@ class RegisterJudge {
 std::optional<Claim> answering_claim(const Experiment& experiment, std::span<const Claim> claims);
 
 /// "34 claims: 30 reproduced, 4 refuted".
-std::string verdict_counts(std::span<const Claim> claims);
+std::string verdict_counts(std::span<const Claim> claims, RunSize size);
 
 /// A line for each claim that is neither reproduced nor quoted: at most ten, and how many more there are.
 void print_unreproduced(std::span<const Claim> claims);
 
-/// A verdict, an id and what was measured a line.
-void print_claim_table(std::span<const Claim> claims);
-
 /// Of each claim its verdict, in colour on a terminal, its sentence, its id and what was measured; of those that are
 /// not as the source says also what was expected. Failed ones come last.
-void print_claim_sentences(std::span<const Claim> claims);
+void print_claim_sentences(std::span<const Claim> claims, RunSize size);
 
 // The program of one experiment: `overflow --out DIR` is `ulplab run overflow --out DIR`.
 

@@ -101,7 +101,11 @@ std::string describe(const std::vector<Setting>& settings) {
 
 Settings::Settings(std::vector<Setting> declared, RunSize size) : declared_(std::move(declared)), size_(size) {
     for (const Setting& setting : declared_) values_[setting.name] = setting.at(size);
+    declared_.push_back(text_setting("without", "what trainings leave out, to see what needs it", "",
+                                     {parts_left_out.begin(), parts_left_out.end()}));
 }
+
+std::string Settings::without() const { return knows("without") ? text("without") : ""; }
 
 Settings::Values Settings::values_without_paths() const {
     Values values = values_;
@@ -122,6 +126,7 @@ std::vector<std::string> Settings::paths() const {
 std::vector<std::string> Settings::changed() const {
     std::vector<std::string> changed;
     for (const Setting& setting : declared_) {
+        if (!knows(setting.name)) continue;
         const SettingValue& value = values_.at(setting.name);
         if (value != setting.at(size_)) changed.push_back(setting.name + "=" + to_text(value));
     }

@@ -60,6 +60,9 @@ Setting text_setting(std::string name, std::string help, std::string value, std:
 /// A file or folder, none by default.
 Setting path_setting(std::string name, std::string help);
 
+/// What the setting "without" names, which every experiment has beside its own.
+inline constexpr std::array parts_left_out = {"scale", "masters", "sums", "norms", "all"};
+
 /// "key (default, range): help" on a line each.
 std::string describe(const std::vector<Setting>& settings);
 
@@ -84,6 +87,8 @@ class Settings {
     [[nodiscard]] const Values& values() const { return values_; }
     /// Those that decide the result: all but the paths.
     [[nodiscard]] Values values_without_paths() const;
+    /// What trainings leave out, a setting of every experiment; empty: nothing, and then it is none of the values.
+    [[nodiscard]] std::string without() const;
     /// The places on this machine that were given, in the order of their settings.
     [[nodiscard]] std::vector<std::string> paths() const;
     /// "key=value" of those that are not the size's defaults.

@@ -74,10 +74,16 @@ Finding run_single(const Request& request, const fs::path& parent, const std::st
     StagedFolder folder(parent, name);
     Result result(experiment.name);
     context.trained = [&](std::int64_t parameters, std::int64_t steps) { result.trained(parameters, steps); };
+    bool left_out = request.settings.without().empty();
+    context.left_out = [&] { left_out = true; };
     ProductLedger ledger;
     {
         const ObservedProducts observed(ledger);
         experiment.run(context, result);
+    }
+    if (!left_out) {
+        throw UsageError(fmt::format("{} trains nothing that has what without={} would leave out", experiment.name,
+                                     request.settings.without()));
     }
     result.products(ledger.products());
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;

@@ -147,7 +147,7 @@ void claim_rule(const RunContext& context, const Study& study, Result& result) {
 void claim_training(const Study& study, Result& result) {
     const Margin margin{0.02, "two test images in a hundred", Margin::Side::not_below};
     const std::string source = "PyTorch, documentation of torch.optim.Adam: eps=1e-08";
-    const std::vector<double> fp32 = study.runs.scores(way_fp32, test_accuracy);
+    const Scores fp32 = study.runs.scores(way_fp32, test_accuracy);
     const auto broken = std::ranges::count_if(study.runs.runs[way_1e8], [](const Learned& run) {
         return std::ranges::any_of(run.losses, [](double loss) { return !std::isfinite(loss); });
     });

@@ -225,11 +225,12 @@ void claim_rule(const RunContext& context, const Comparison& runs, Result& resul
 
 void claim_quality(const Comparison& runs, Result& result) {
     const Margin margin{0.05, "the perplexity rises by a twentieth", Margin::Side::not_above};
-    const std::vector<double> fp32 = runs.scores(way_fp32);
-    result.measured("unscaled", figure_5(),
-                    "A language model of stacked LSTM layers learns worse in fp16 without a loss scale than in fp32. "
-                    "The loss is an ordinary mean over the tokens.",
-                    falls_short(runs.scores(way_unscaled), fp32, margin, loss_text));
+    const Scores fp32 = runs.scores(way_fp32);
+    result.measured(
+        "unscaled", figure_5(),
+        "A language model of stacked LSTM layers learns worse in fp16 without a loss scale than in fp32. The "
+        "loss is an ordinary mean over the tokens.",
+        falls_short(runs.scores(way_unscaled), fp32, margin, loss_text));
     result.measured("scale_128", figure_5(), "With a loss scale of 128 the LSTM layers learn in fp16 as in fp32.",
                     as_good(runs.scores(way_128), fp32, margin, loss_text));
     result.measured("bf16", cite(sources::round_table, "BFP16: no need for scaling loss"),

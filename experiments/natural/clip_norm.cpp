@@ -264,7 +264,7 @@ void claim_widths(const std::vector<Series>& widths, const std::string& evidence
 
 void claim_quality(const RunContext& context, const Comparison& runs, Result& result) {
     const Margin margin{0.05, "the perplexity rises by a twentieth", Margin::Side::not_above};
-    const std::vector<double> fp32 = runs.scores(way_fp32);
+    const Scores fp32 = runs.scores(way_fp32);
     result.measured("fp16_norm", cite(sources::own_prediction, "a norm in fp16 clips worse"),
                     "An LSTM that is clipped by a norm in fp16 learns worse than in fp32.",
                     falls_short(runs.scores(way_fp16), fp32, margin, loss_text));

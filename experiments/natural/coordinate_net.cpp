@@ -166,11 +166,12 @@ void claim_rule(const RunContext& context, const Comparison& runs, Result& resul
 void claim_quality(const Comparison& runs, Result& result) {
     const Margin margin{0.1, "the steps in which such tables rank methods", Margin::Side::not_below};
     const std::string library = cite("Müller, tiny-cuda-nn (2021)", "trainer.h: a loss scale of 128");
-    const std::vector<double> fp32 = runs.scores(way_fp32);
-    result.measured("unscaled", library,
-                    "A net of coordinates learns a picture worse in fp16 without a loss scale than in fp32. The loss "
-                    "is an ordinary mean over the pixels.",
-                    falls_short(runs.scores(way_unscaled), fp32, margin, psnr));
+    const Scores fp32 = runs.scores(way_fp32);
+    result.measured(
+        "unscaled", library,
+        "A net of coordinates learns a picture worse in fp16 without a loss scale than in fp32. The loss is "
+        "an ordinary mean over the pixels.",
+        falls_short(runs.scores(way_unscaled), fp32, margin, psnr));
     result.measured("scale_128", library, "With the library's scale of 128 the net learns the picture as in fp32.",
                     as_good(runs.scores(way_128), fp32, margin, psnr));
     result.measured("bf16", cite(sources::round_table, "BFP16: no need for scaling loss"),

@@ -163,7 +163,7 @@ Setting weight_keeping_control() {
 
 void claim_lost_updates(Result& result, const LostUpdates& judged) {
     claim_predicted(result, judged);
-    const std::vector<double> reference = judged.runs.scores(fp32);
+    const Scores reference = judged.runs.scores(fp32);
     for (std::size_t f = 0; f < weight_formats.size(); ++f) {
         result.measured(fmt::format("{}_nearest", format_names[f]),
                         f == 0 ? cite(sources::bf16_paper, "Nearest rounding of weight updates")

@@ -123,11 +123,12 @@ void run(const RunContext& context, Result& result) {
                         at_least(1, static_cast<double>(std::ranges::count(squares.beyond, true)),
                                  {"", "images beyond fp16", 1, 0}));
     const Margin margin{0.02, "two test images in a hundred", Margin::Side::not_below};
-    const std::vector<double> fp32 = runs.scores(way_fp32, test_accuracy);
-    result.measured("stops_training", place,
-                    "So a net on raw pixels with a layer norm first learns nothing throughout in fp16, though none of "
-                    "its numbers is a NaN.",
-                    falls_short(runs.scores(way_fp16, test_accuracy), fp32, margin, accuracy_text));
+    const Scores fp32 = runs.scores(way_fp32, test_accuracy);
+    result.measured(
+        "stops_training", place,
+        "So a net on raw pixels with a layer norm first learns nothing throughout in fp16, though none of its "
+        "numbers is a NaN.",
+        falls_short(runs.scores(way_fp16, test_accuracy), fp32, margin, accuracy_text));
     const char* ids[] = {"norm_in_fp32", "mixed", "bf16"};
     for (std::size_t way = way_norm; way < runs.arithmetics.size(); ++way) {
         result.measured(ids[way - way_norm], place,

@@ -137,7 +137,10 @@ Readings readings_of(const RunContext& context, const NumberedText& text, Result
         const Learned& fp32 = found.runs.runs[0].front();
         const double foretold = fp32.kept<LanguageSeen>().foretold;
         const double said = found.runs.runs[1].front().losses.front();
-        found.worst = larger(found.worst, std::fabs(said - foretold));
+        for (std::size_t seed = 0; seed < found.runs.runs[0].size(); ++seed) {
+            const double predicted = found.runs.runs[0][seed].kept<LanguageSeen>().foretold;
+            found.worst = larger(found.worst, std::fabs(found.runs.runs[1][seed].losses.front() - predicted));
+        }
         const auto x = static_cast<double>(tokens);
         found.real.points.push_back({x, fp32.losses.front()});
         found.foretold.points.push_back({x, foretold});
@@ -157,7 +160,7 @@ void run(const RunContext& context, Result& result) {
                     "next term. The terms of the fp32 run predict what it reads, for every number of tokens.",
                     at_most(0.05, found.worst, {"largest difference", "nats", 1, 4}));
     const Margin margin{0.05, "a 60th of the loss at the start", Margin::Side::not_above};
-    const std::vector<double> fp32 = found.runs.scores(0);
+    const Scores fp32 = found.runs.scores(0);
     const BinadeHistogram& gradients = found.runs.runs[1].front().kept<LanguageSeen>().weights;
     const std::int64_t tokens = context.settings.integer("tokens");
     result.measured(

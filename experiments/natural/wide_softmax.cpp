@@ -211,10 +211,10 @@ void claim_predictions(const RunContext& context, const Comparison& runs, Result
                     "which share of a wide softmax's gradients fp16 makes 0, without a loss scale and with 128.",
                     at_most(0.05, alike == 0 ? 1 : error, {"largest difference", "% of the logits' gradients", 100, 1})
                         .at(fmt::format("in {} of {} looks", alike, looks)));
-    result.measured("own_share", place,
-                    "Where a run has deviated from fp32, too, its own gradients before they are rounded predict "
-                    "exactly how many of them fp16 makes 0.",
-                    equal(static_cast<std::int64_t>(looks), foretold, "looks predicted"));
+    result.arithmetic("own_share", place,
+                      "Where a run has deviated from fp32, too, its own gradients before they are rounded tell "
+                      "exactly how many of them fp16 makes 0: those below 2^-25.",
+                      equal(static_cast<std::int64_t>(looks), foretold, "looks predicted"));
 }
 
 void claim_rule(const RunContext& context, const Comparison& runs, Result& result) {
@@ -239,7 +239,7 @@ void claim_rule(const RunContext& context, const Comparison& runs, Result& resul
 }
 
 void claim_quality(const Comparison& runs, Result& result) {
-    const std::vector<double> fp32 = runs.scores(way_fp32);
+    const Scores fp32 = runs.scores(way_fp32);
     result.measured("unscaled", cite(sources::own_prediction, "a wide softmax needs a loss scale in fp16"),
                     "A language model with a wide softmax learns worse in fp16 without a loss scale than in fp32. The "
                     "loss is an ordinary mean over the tokens.",

@@ -24,9 +24,12 @@ std::string evidence_of(const std::vector<Arithmetic>& arithmetics, Result& resu
 
 }  // namespace
 
-std::vector<double> Comparison::scores(std::size_t arithmetic, std::size_t score) const {
-    std::vector<double> values;
-    for (const Learned& run : runs.at(arithmetic)) values.push_back(run.scores.at(score));
+Scores Comparison::scores(std::size_t arithmetic, std::size_t score) const {
+    Scores values;
+    for (const Learned& run : runs.at(arithmetic)) {
+        values.push_back(run.scores.at(score));
+        values.examples = run.examples;
+    }
     return values;
 }
 
@@ -58,10 +61,13 @@ Comparison compare(const RunContext& context, Result& result, std::vector<Arithm
     return comparison;
 }
 
-Comparison compare(const RunContext& context, Result& result, const std::vector<Training>& arms, std::int64_t seeds,
+Comparison compare(const RunContext& context, Result& result, std::vector<Training> arms, std::int64_t seeds,
                    ProgressPart part) {
     std::vector<Arithmetic> arithmetics;
-    for (const Training& arm : arms) arithmetics.push_back(arm.arithmetic);
+    for (Training& arm : arms) {
+        leave_out(context, arm.arithmetic.recipe);
+        arithmetics.push_back(arm.arithmetic);
+    }
     const auto run = [&](std::size_t arm, std::uint64_t seed) { return train(arms[arm], seed); };
     return compare(context, result, std::move(arithmetics), run, seeds, part);
 }
@@ -73,18 +79,28 @@ Comparison compare(const RunContext& context, Result& result, const std::vector<
         arms.push_back(training);
         arms.back().arithmetic = arithmetic;
     }
-    return compare(context, result, arms, seeds, part);
+    return compare(context, result, std::move(arms), seeds, part);
+}
+
+Check given_learned(const Result& result, const std::string& id, Check check) {
+    for (const Claim& claim : result.claims()) {
+        const std::string name = claim.id.substr(result.experiment().size() + 1);
+        if (name != "learns" && name != id + "_learns") continue;
+        const Outcome outcome = claim.verdict == Verdict::reproduced ? Outcome::holds : Outcome::fails;
+        check = given({claim.expected, claim.measured, outcome}, std::move(check));
+    }
+    return check;
 }
 
 void claim_parity(Result& result, const Comparison& comparison, std::size_t score, const Quantity& quantity,
                   const Margin& margin, const std::string& id, const std::string& source, const std::string& statement,
                   std::size_t only) {
-    const std::vector<double> reference = comparison.scores(0, score);
+    const Scores reference = comparison.scores(0, score);
     for (std::size_t a = 1; a < comparison.arithmetics.size(); ++a) {
         if (only != 0 && a != only) continue;
+        Check check = given_learned(result, id, as_good(comparison.scores(a, score), reference, margin, quantity));
         result.measured(only == 0 ? fmt::format("{}_{}", id, a) : id, source,
-                        fmt::format("{} Here: {}.", statement, comparison.arithmetics[a].name),
-                        as_good(comparison.scores(a, score), reference, margin, quantity));
+                        fmt::format("{} Here: {}.", statement, comparison.arithmetics[a].name), std::move(check));
     }
 }
 

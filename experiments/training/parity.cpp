@@ -46,25 +46,52 @@ std::string interval_text(const PairedDifference& difference, const Quantity& qu
                        finer.text(difference.low), finer.text(difference.high), difference.seeds);
 }
 
-/// How many seeds would probably decide, and how. `outside` is what a difference outside the margin does to the claim.
-std::string advice(const PairedDifference& difference, const Margin& margin, const std::string& outside) {
-    if (difference.seeds == 1) return "; at least 2 seeds would tell";
-    const std::int64_t seeds = seeds_needed(difference, margin);
-    if (seeds == 0) return "; the mean lies on the margin: no number of seeds would tell";
-    const auto [down, up] = limits_of(margin);
-    if (down <= difference.mean && difference.mean <= up) return fmt::format("; about {} seeds would decide", seeds);
-    return fmt::format("; the mean lies outside the margin: about {} seeds would {}", seeds, outside);
+/// Half the width that an interval has at least.
+double least_reach(const Scores& reference, const Quantity& quantity) {
+    const bool is_share = quantity.unit == "%" && quantity.factor == 100;
+    if (is_share && reference.examples > 0) return exact_share(0, reference.examples).high;
+    return 0.5 * std::pow(10.0, -quantity.decimals - 1) / quantity.factor;
 }
 
-Check compared(std::span<const double> arm, std::span<const double> reference, const Margin& margin,
-               const Quantity& quantity, const std::string& outside) {
-    const PairedDifference difference = paired_difference(arm, reference);
-    const Outcome outcome = judge(difference, margin);
+/// What a reader should know beside the interval.
+std::string remark(const PairedDifference& difference, double reference, const Margin& margin, const Quantity& quantity,
+                   Outcome outcome) {
+    if (outcome == Outcome::undecided) {
+        if (difference.seeds == 1) return "; at least 2 seeds would tell";
+        const auto [down, up] = limits_of(margin);
+        const bool inside = down <= difference.mean && difference.mean <= up;
+        return inside ? "; the interval straddles the margin" : "; the mean lies outside the margin";
+    }
+    if (outcome != Outcome::holds) return "";
+    std::string text;
+    Quantity finer = quantity;
+    ++finer.decimals;
+    if (difference.high < 0 && margin.side != Margin::Side::not_above) {
+        text = "; worse by at most " + finer.text(-difference.low);
+    } else if (difference.low > 0 && margin.side != Margin::Side::not_below) {
+        text = "; worse by at most " + finer.text(difference.high);
+    }
+    const bool right = quantity.unit == "%" && quantity.factor == 100 && margin.side != Margin::Side::not_above;
+    return text + (right && reference > 0.99 ? "; at the ceiling" : "");
+}
+
+/// What as_good says, or where `worse` what its opposite does.
+Check compared(const Scores& arm, const Scores& reference, const Margin& margin, const Quantity& quantity, bool worse) {
+    PairedDifference difference = paired_difference(arm, reference);
+    Outcome outcome = judge(difference, margin);
+    if (difference.high - difference.low < 1e-12) {
+        const double reach = least_reach(reference, quantity);
+        difference.low -= reach;
+        difference.high += reach;
+        if (margin.size > 0) outcome = judge(difference, margin);
+    }
     std::string measured = fmt::format("{}, the reference {}: {}", quantity.text(mean_of(arm)),
                                        quantity.text(mean_of(reference)), interval_text(difference, quantity));
-    if (outcome == Outcome::undecided) measured += advice(difference, margin, outside);
-    return {expected_text(margin, quantity, false), std::move(measured), outcome,
-            ParityInterval{margin.size, difference.low, difference.high, difference.seeds}};
+    if (!worse || outcome == Outcome::undecided) {
+        measured += remark(difference, mean_of(reference), margin, quantity, outcome);
+    }
+    return {expected_text(margin, quantity, worse), std::move(measured), outcome,
+            ParityInterval{margin.size, difference.low, difference.high, difference.seeds, margin.side, worse}};
 }
 
 }  // namespace
@@ -79,18 +106,6 @@ Spread spread_of(std::vector<double> values) {
     std::ranges::sort(values, [](double a, double b) { return a < b || (std::isnan(b) && !std::isnan(a)); });
     const double least = std::isnan(values.back()) ? values.back() : values.front();
     return {least, values[(values.size() - 1) / 2], values.back(), mean};
-}
-
-double t_quantile(std::int64_t degrees_of_freedom) {
-    // NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.2, column 0.975.
-    constexpr std::array upto30 = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
-                                   2.201,  2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
-                                   2.080,  2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042};
-    if (degrees_of_freedom < 1) throw std::invalid_argument("Student's t needs a degree of freedom");
-    const auto row = static_cast<std::size_t>(degrees_of_freedom - 1);
-    if (row < upto30.size()) return upto30[row];
-    if (degrees_of_freedom < 40) return upto30.back();
-    return degrees_of_freedom < 60 ? 2.021 : degrees_of_freedom < 100 ? 2.000 : 1.984;
 }
 
 PairedDifference paired_difference(std::span<const double> arm, std::span<const double> reference) {
@@ -116,23 +131,20 @@ std::int64_t seeds_needed(const PairedDifference& difference, const Margin& marg
     const double room = std::fabs(std::min(difference.mean - down, up - difference.mean));
     if (!(room > 0)) return 0;
     if (!(difference.deviation > 0)) return 2;
-    // Above 100 degrees of freedom t is constant and least: with fewer seeds than this the interval is too wide.
-    const double root = t_quantile(1000) * difference.deviation / room;
+    // Where t is least: with fewer seeds than this the interval is too wide.
+    const double root = t_quantile(1'000'000) * difference.deviation / room;
     if (root > 1e6) return 0;  // up to rounding the mean lies on the margin
     auto seeds = std::max<std::int64_t>(2, static_cast<std::int64_t>(root * root) - 1);
     while (t_quantile(seeds - 1) * difference.deviation / std::sqrt(static_cast<double>(seeds)) > room) ++seeds;
     return seeds;
 }
 
-Check as_good(std::span<const double> arm, std::span<const double> reference, const Margin& margin,
-              const Quantity& quantity) {
-    return compared(arm, reference, margin, quantity, "refute it");
+Check as_good(const Scores& arm, const Scores& reference, const Margin& margin, const Quantity& quantity) {
+    return compared(arm, reference, margin, quantity, false);
 }
 
-Check falls_short(std::span<const double> arm, std::span<const double> reference, const Margin& margin,
-                  const Quantity& quantity) {
-    Check check = compared(arm, reference, margin, quantity, "show it");
-    check.expected = expected_text(margin, quantity, true);
+Check falls_short(const Scores& arm, const Scores& reference, const Margin& margin, const Quantity& quantity) {
+    Check check = compared(arm, reference, margin, quantity, true);
     if (!std::isfinite(mean_of(reference))) {
         check.outcome = Outcome::fails;
     } else if (check.outcome != Outcome::undecided) {

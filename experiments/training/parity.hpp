@@ -2,11 +2,14 @@
 // weights) are judged by their interval against a margin that is fixed beforehand.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "experiments/framework/result.hpp"
+#include "experiments/framework/statistics.hpp"
 
 namespace ulp {
 
@@ -22,7 +25,7 @@ Spread spread_of(std::vector<double> values);
 double mean_of(std::span<const double> values);
 
 /// The mean of paired differences, and where it lies with a confidence of 95 % by Student's t: infinitely wide for one
-/// pair. Differences that are all equal have no width.
+/// pair.
 struct PairedDifference {
     double mean, low, high;
     double deviation;  // sample standard deviation of a difference; NaN for one pair
@@ -30,32 +33,36 @@ struct PairedDifference {
 };
 /// arm[i] - reference[i]. Throws std::invalid_argument for none, or unequally many.
 PairedDifference paired_difference(std::span<const double> arm, std::span<const double> reference);
-/// The two-sided 95 % quantile of Student's t; above 30 degrees of freedom that of the next lower row of the usual
-/// table, which is the wider. Throws std::invalid_argument below 1.
-double t_quantile(std::int64_t degrees_of_freedom);
 
 /// How far an arm may lie from the reference and still be as good.
 struct Margin {
-    enum class Side : std::uint8_t {
-        either,     // no further above or below
-        not_below,  // of scores that should be high: better is as good
-        not_above   // of scores that should be low
-    };
+    using Side = MarginSide;
     double size;      // as the score is measured; 0: none, the sign of the difference is judged
     std::string why;  // what the size stands for: "5 of 500 test images"
     Side side = Side::either;
 };
+/// Scores, a number a seed.
+struct Scores : std::vector<double> {
+    using std::vector<double>::vector;
+    Scores(std::vector<double> values, std::int64_t of = 0)  // NOLINT(google-explicit-constructor): most have no `of`
+        : std::vector<double>(std::move(values)), examples(of) {}
+    std::int64_t examples = 0;  // where each is a share of one test set: of how many examples; 0: not known
+};
 /// Holds where the interval lies inside the margin; refuted where it lies outside, or the arm's score is not finite;
-/// undecided where it straddles the margin, and then the text says how many seeds would probably decide. `arm` and
-/// `reference` are the scores, a number a seed.
-Check as_good(std::span<const double> arm, std::span<const double> reference, const Margin& margin,
-              const Quantity& quantity);
+/// undecided where it straddles the margin.
+///
+/// Differences that are all equal do not make an interval of no width. Of shares of a test set (unit "%", factor 100)
+/// whose examples are counted it reaches as far as a share of which none was seen among them may (Clopper and Pearson),
+/// of other scores half a unit of the last digit that is shown. Against a margin of 0 what is equal is equal.
+///
+/// The text says where nothing could be better, the reference being above 99 % right ("at the ceiling"), and where the
+/// arm is worse by a difference that lies inside the margin ("worse by at most").
+Check as_good(const Scores& arm, const Scores& reference, const Margin& margin, const Quantity& quantity);
 /// The opposite, that one way to train is worse than another by more than the margin: holds where as_good is refuted
 /// (the interval lies outside the margin, or the arm's score is not finite), is refuted where as_good holds (what fails
 /// then is what was expected, not this program), and is undecided where as_good is. Fails where the reference is not
 /// finite: nothing can then be told.
-Check falls_short(std::span<const double> arm, std::span<const double> reference, const Margin& margin,
-                  const Quantity& quantity);
+Check falls_short(const Scores& arm, const Scores& reference, const Margin& margin, const Quantity& quantity);
 /// The number of seeds at which an interval as wide a seed lies on one side of the margin's edges, inside or outside as
 /// the mean does; 0 where the mean lies on an edge, up to rounding.
 std::int64_t seeds_needed(const PairedDifference& difference, const Margin& margin);

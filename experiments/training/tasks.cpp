@@ -28,6 +28,7 @@ TaskBuilder images_task(const NetBuilder& net, const DataSplit& data, Index batc
         };
         return {.loss = loss, .measure = [=, &data](Evaluation& evaluation, Learned& learned) {
                     learned.scores = {accuracy(evaluation, f, data.test), last_tenth(learned.losses)};
+                    learned.examples = data.test.size();
                 }};
     };
 }
@@ -97,11 +98,12 @@ struct Reverser {
     }
 };
 
-/// The share of words that the largest logit (the first of equals) names, over 16 batches.
+constexpr std::int64_t unseen_batches = 16;
+/// The share of words that the largest logit (the first of equals) names.
 double accuracy_of(Evaluation& evaluation, const Reverser& net, std::uint64_t seed) {
     Index right = 0;
     Index count = 0;
-    for (std::int64_t batch = 0; batch < 16; ++batch) {
+    for (std::int64_t batch = 0; batch < unseen_batches; ++batch) {
         const std::vector<int> ids = net.draw(seed, "unseen sequences", batch);
         const std::vector<int> labels = net.reversed(ids);
         Tape tape(evaluation);
@@ -126,6 +128,7 @@ TaskBuilder reversal_task(const ReversalOptions& options) {
         };
         return {.loss = loss, .measure = [net, seed](Evaluation& evaluation, Learned& learned) {
                     learned.scores = {accuracy_of(evaluation, net, seed)};
+                    learned.examples = unseen_batches * net.options.batch * net.options.length;
                 }};
     };
 }

@@ -120,7 +120,31 @@ Setting mixed_control(std::string help, std::vector<std::string> more) {
     return control_setting(help, std::move(more));
 }
 
+void leave_out(const RunContext& context, Recipe& recipe) {
+    const std::string what = context.settings.without();
+    if (what.empty() || recipe.low.storage_bits() != 16) return;
+    const auto leave = [&](const char* name, bool has, const auto& change) {
+        if (!has || (what != name && what != "all")) return;
+        change();
+        if (context.left_out) context.left_out();
+    };
+    const bool in_fp16 = recipe.low == formats::fp16;
+    leave("scale", recipe.loss_scale.dynamic || recipe.loss_scale.initial != 1,
+          [&] { recipe.loss_scale = constant_loss_scale(1); });
+    leave("masters", recipe.master_weights, [&] { recipe.master_weights = false; });
+    leave("sums", in_fp16 && recipe.operand == formats::fp16 && recipe.accumulator == formats::fp32,
+          [&] { recipe.accumulator = formats::fp16; });
+    leave("norms", recipe.compute == formats::fp32, [&] {
+        recipe.compute = recipe.low;
+        recipe.keep_batchnorm_fp32 = false;
+        std::erase_if(recipe.cast_rules, [](const CastRule& rule) {
+            return rule.cast == Cast::single && (rule.op.ends_with("norm") || rule.op.ends_with("softmax"));
+        });
+    });
+}
+
 std::vector<Arithmetic> under_control(const RunContext& context, std::vector<Arithmetic> arithmetics) {
+    for (Arithmetic& arithmetic : arithmetics) leave_out(context, arithmetic.recipe);
     for (const Spoiling& spoiling : spoilings) {
         if (!has_control(context, spoiling.name)) continue;
         for (std::size_t i = 1; i < arithmetics.size(); ++i) spoiling.spoil(arithmetics[i].recipe);

@@ -32,6 +32,7 @@ struct Learned {
     std::vector<double> scores{};  // what the task measures at the end, in an order of its own
     std::any more{};               // what else the task keeps
     std::int64_t parameters = 0;   // of the net
+    std::int64_t examples = 0;     // of the test set of which scores are shares; 0: not counted
 
     [[nodiscard]] std::int64_t skips() const;
     /// The task's `more`, of the type that it stored.
@@ -151,7 +152,13 @@ OptimizerOptions adam_of(const Settings& settings);
 /// all of fp16 ("pure_fp16") to no masters or no loss scale. `more` are controls of the experiment's own, which `help`
 /// tells of.
 Setting mixed_control(std::string help = "", std::vector<std::string> more = {});
-/// The same arithmetics; under a control of mixed_control() all but the first are spoilt.
+/// Leaves out of a recipe in a 16-bit format what the setting "without" names: "scale" (the loss scale becomes 1),
+/// "masters" (the weights are kept in 16 bits alone), "sums" (products of fp16 are accumulated in fp16), "norms" (the
+/// steps inside norms, softmax and other operations are rounded to 16 bits), or "all" of these. Tells the context.
+void leave_out(const RunContext& context, Recipe& recipe);
+
+/// The same arithmetics, without what the setting "without" names; under a control of mixed_control() all but the first
+/// are spoilt.
 std::vector<Arithmetic> under_control(const RunContext& context, std::vector<Arithmetic> arithmetics);
 /// The recipe; under the control "wide" with fp32 instead of its formats and without operand scales.
 Recipe under_wide_control(const RunContext& context, Recipe recipe);

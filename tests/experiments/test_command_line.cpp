@@ -171,6 +171,49 @@ TEST_CASE("an experiment leaves a whole record, its figures and a report") {
     CHECK(claims.at(0).at("controls") == nlohmann::json::array({"control=wide"}));
 }
 
+TEST_CASE("claims tells of what is measured its verdicts by seed, what it needs, and the forms that failed before") {
+    const auto rows = nlohmann::json::parse(ulplab({"claims", "--register", "both", "--json"}).output);
+    std::size_t measured = 0;
+    for (const nlohmann::json& row : rows) {
+        if (row.at("kind") != "measured") continue;
+        ++measured;
+        INFO(row.at("id"));
+        CHECK(row.at("verdicts").contains("1"));
+        CHECK(row.at("sensitivity").is_object());
+        CHECK(row.at("history").is_array());
+        const auto& verdicts = row.at("verdicts");
+        const bool everywhere = std::ranges::all_of(verdicts, [](const auto& v) { return v == "reproduced"; });
+        CHECK(everywhere == (row.at("verdict") == "reproduced"));
+        if (row.contains("parity")) CHECK(row.at("p").contains("holm"));
+    }
+    CHECK(measured > 300);
+    const Finished history = ulplab({"claims", "--history", "bert.next_sentence"});
+    CHECK(history.exit_code == 0);
+    CHECK(history.output.find("in the full register of 2026-11-24: failed") != std::string::npos);
+    CHECK(history.output.find("measured 87.1 %") != std::string::npos);
+    check_refused({"claims", "--history", "bert.nonesuch"}, 2, "the registers have no claim bert.nonesuch");
+    const test::TemporaryFolder out;
+    check_refused({"run", "swamping", "--set", "without=scale", "--out", out.path().string()}, 2,
+                  "swamping trains nothing that has what without=scale would leave out");
+    check_refused({"run", "swamping", "--set", "without=luck", "--out", out.path().string()}, 2, "without");
+}
+
+TEST_CASE("a register is made of this build's results alone") {
+    const test::TemporaryFolder out;
+    REQUIRE(ulplab({"run", "swamping", "--seed", "9", "--out", out.path().string()}, no_gnuplot).exit_code <= 1);
+    const Finished made = ulplab({"dev", "register", "--register", "quick", "--out", out.path().string()});
+    CHECK(made.exit_code == 0);
+    CHECK(made.output.find("\"seed\":9") != std::string::npos);
+    CHECK(made.output.find("\"statement\"") == std::string::npos);  // the texts are quick.json's
+    check_refused({"dev", "register", "--register", "full", "--out", out.path().string()}, 3,
+                  "these are quick runs with seed 9, and --register says full");
+    auto manifest = nlohmann::json::parse(read_file(out / "swamping/manifest.json"));
+    manifest["request"] = "another";
+    write_file(out / "swamping/manifest.json", manifest.dump());
+    check_refused({"dev", "register", "--out", out.path().string()}, 3,
+                  "the result of swamping is of another build of ulplab");
+}
+
 TEST_CASE("a claim that failed is told by the exit code") {
     const test::TemporaryFolder out;
     const Finished run = ulplab(
@@ -612,8 +655,7 @@ TEST_CASE("codes lists every code of a format, NaNs included, as it is") {
 
 TEST_CASE("codes --exact prints values as P3109's tables have them") {
     CHECK(ulplab({"codes", "binary3p1se", "--exact"}).output == "0\n+1p-1\n+1p0\n+inf\nnan\n-1p-1\n-1p0\n-inf\n");
-    CHECK(ulplab({"codes", "binary3p3uf", "--exact"}).output ==
-          "0\n+1p-2\n+1p-1\n+3p-2\n+1p0\n+5p-2\n+3p-1\nnan\n");
+    CHECK(ulplab({"codes", "binary3p3uf", "--exact"}).output == "0\n+1p-2\n+1p-1\n+3p-2\n+1p0\n+5p-2\n+3p-1\nnan\n");
     CHECK(ulplab({"codes", "int4", "--exact"}).output.starts_with("0\n+1p0\n+1p1\n+3p0\n"));
     check_refused({"codes", "e4m3", "--exact", "--json"}, 2, "leave one out");
     check_refused({"codes", "/none/at/all.json"}, 3, "/none/at/all.json");

@@ -7,6 +7,7 @@
 
 #include "experiments/framework/experiment.hpp"
 #include "experiments/framework/register.hpp"
+#include "experiments/framework/standing.hpp"
 #include "softfloat/errors.hpp"
 
 namespace {
@@ -37,19 +38,39 @@ TEST_CASE(
     StoredResult other = result_with(Verdict::undecided);
     const std::vector<Deviation> found = deviations("sample", other.claims, all);
     REQUIRE(found.size() == 1);
-    CHECK(text_of(found.front(), all.size) == "sample.a: undecided, where the register of quick runs says reproduced");
+    CHECK(text_of(found.front(), all) == "sample.a: undecided, where the register of quick runs says reproduced");
     other.claims.front().id = "sample.b";
-    CHECK(text_of(deviations("sample", other.claims, all).at(0), all.size) ==
+    CHECK(text_of(deviations("sample", other.claims, all).at(0), all) ==
           "sample.b: the register of quick runs does not have this claim");
-    CHECK(text_of(deviations("sample", {}, all).at(0), all.size) ==
+    CHECK(text_of(deviations("sample", {}, all).at(0), all) ==
           "sample.a: not claimed in this run, where the register of quick runs says reproduced");
     CHECK(deviations("samp", {}, all).empty());
     other.claims.front().id = "unregistered.a";
     CHECK(deviations("unregistered", other.claims, all).empty());
-    CHECK_FALSE(is_registered_case(1, false));
-    CHECK_FALSE(is_registered_case(2, true));
-    other.seed = 2;
-    CHECK_THROWS_WITH_AS(register_of({other}), doctest::Contains("is no quick run with seed 1"), DataError);
+    Register outdated = all;
+    outdated.outdated = {"sample.a"};
+    CHECK(deviations("sample", result_with(Verdict::undecided).claims, outdated).empty());
+}
+
+TEST_CASE("a register is made of runs of one size, seed and thing left out, with the experiments' own settings") {
+    const StoredResult first = result_with(Verdict::reproduced);
+    const auto refused = [&](const char* why, const auto& change) {
+        StoredResult other = first;
+        change(other);
+        CHECK_THROWS_WITH_AS(register_of({first, other}), doctest::Contains(why), DataError);
+    };
+    refused("is of seed 2, and the first of seed 1", [](StoredResult& r) { r.seed = 2; });
+    refused("is a full run, and the first a quick one", [](StoredResult& r) { r.mode = "full"; });
+    refused("is of other settings", [](StoredResult& r) { r.own_settings = false; });
+    refused("without \"scale\"", [](StoredResult& r) { r.without = "scale"; });
+    StoredResult other = first;
+    other.seed = 3;
+    CHECK(name_of(register_of({other})) == "quick runs with seed 3");
+    other.seed = 1;
+    other.without = "scale";
+    CHECK(name_of(register_of({other})) == "quick runs without scale");
+    CHECK_THROWS_WITH_AS(merged(register_of({first}), register_of({other})),
+                         "these are quick runs without scale, the register is of quick runs", DataError);
 }
 
 TEST_CASE("rows of a later register take the place of those of the same experiments, with what their runs trained") {
@@ -77,6 +98,94 @@ TEST_CASE("rows of a later register take the place of those of the same experime
     Register full = later;
     full.size = RunSize::full;
     CHECK_THROWS_WITH_AS(merged(first, full), "these are full runs, the register is of quick runs", DataError);
+}
+
+namespace {
+
+/// A register of one claim of the experiment swamping.
+Register one_claim(RunSize size, std::uint64_t seed, Verdict verdict, const std::string& expected = "1") {
+    Register all{size, seed, "2030-01-01", "", "", {{"swamping.a", "source", "says", expected, "1", verdict}}};
+    all.claims.front().kind = ClaimKind::measured;
+    return all;
+}
+
+}  // namespace
+
+TEST_CASE("a replaced row goes into the history where its verdict changed, or where it failed and was restated") {
+    using enum Verdict;
+    const Register was = one_claim(RunSize::full, 1, failed);
+    const Register restated = merged(was, one_claim(RunSize::full, 1, reproduced, "2"), std::vector{was});
+    REQUIRE(restated.history.size() == 1);
+    CHECK(restated.history.front().claim.verdict == failed);
+    CHECK(restated.history.front().claim.expected == "1");
+    CHECK(restated.late == std::vector<std::string>{"swamping.a"});
+    const Register again = merged(restated, one_claim(RunSize::full, 1, reproduced, "2"), std::vector{restated});
+    CHECK(again.history.size() == 1);
+    CHECK(again.late.empty());
+    const Register worded = merged(again, one_claim(RunSize::full, 1, reproduced, "two"), std::vector{again});
+    CHECK(worded.history.size() == 1);
+    CHECK(worded.late.size() == 1);
+    const std::string text = register_json(worded);
+    CHECK(text.find(R"("history": [
+{"id":"swamping.a","date":"2030-01-01","verdict":"failed")") != std::string::npos);
+    // Beside a register that has the texts only what differs is written.
+    const Register texts = one_claim(RunSize::quick, 1, reproduced, "two");
+    CHECK(register_json(worded, &texts).find("\"statement\":\"says\",\"expected\":\"two\"") == std::string::npos);
+    const std::string row = "{\"id\":\"swamping.a\",\"verdict\":\"reproduced\",\"expectation\":\"" +
+                            expectation_of(worded.claims.front()) + "\"}";
+    CHECK(register_json(worded, &texts).find(row) != std::string::npos);
+}
+
+TEST_CASE("a claim stands as at the worst of its seeds, by the full run where it has one of the same expectation") {
+    using enum Verdict;
+    const auto stands = [](const std::vector<Register>& registers) { return standings(registers).at(0); };
+    const Register quick = one_claim(RunSize::quick, 1, undecided);
+    const Register full = one_claim(RunSize::full, 1, reproduced);
+    CHECK(verdict_text(stands({quick, full})) == "reproduced");
+    CHECK(runs_text(stands({quick, full})) == "full (quick: undecided)");
+    CHECK(contradictions(std::vector{quick, full}).at(0).at(3) == "the full run");
+    const Register good = one_claim(RunSize::quick, 3, reproduced);
+    CHECK(verdict_text(stands({quick, full, good})) == "reproduced");
+    const Standing three = stands({quick, full, good, one_claim(RunSize::quick, 7, refuted)});
+    CHECK(verdict_text(three) == "refuted (reproduced at 2 of 3 seeds)");
+    CHECK(three.claim.verdict == refuted);
+    CHECK(runs_text(three) == "full, quick at seed 3, quick at seed 7 (quick: undecided)");
+    Register outdated = full;
+    outdated.outdated = {"swamping.a"};
+    CHECK(verdict_text(stands({quick, outdated})) == "undecided");
+    CHECK(runs_text(stands({quick, outdated})) ==
+          "quick (full: reproduced, judged before its expectation was restated)");
+    Register universal = one_claim(RunSize::quick, 1, refuted);
+    CHECK(verdict_text(stands({universal, full})) == "reproduced");
+    universal.claims.front().universal = true;
+    CHECK(verdict_text(stands({universal, full})) == "refuted");
+    // What is as good in short runs alone differs not yet; what is left out has its effect beside the claim.
+    Register parity = one_claim(RunSize::quick, 1, reproduced);
+    parity.claims.front().parity = ParityInterval{0.1, -0.01, 0.01, 3};
+    CHECK(verdict_text(stands({parity})) == "no difference yet");
+    std::vector<Register> all = {parity};
+    for (const char* part : parts_left_out) {
+        all.push_back(parity);
+        all.back().without = part;
+    }
+    CHECK(sentence_of(stands(all)).ends_with("here nothing of it is needed.)"));
+    all.back().claims.front().verdict = refuted;
+    CHECK(stands(all).sensitivity.back() == std::pair<std::string, std::string>{"all", "worse"});
+    CHECK(sentence_of(stands(all)) == "says");
+    CHECK(stands(all).p.value().holm == doctest::Approx(stands(all).p.value().alone));
+}
+
+TEST_CASE("the forms of claims that failed in a committed full register are in its history") {
+    const Register full = read_register(RunSize::full);
+    std::set<std::string> failed;
+    for (const EarlierForm& form : full.history) {
+        if (form.claim.verdict == Verdict::failed) failed.insert(form.claim.id);
+    }
+    for (const char* id : {"bert.next_sentence", "cast_policy.smallest_list", "char_lstm.weights_below_one",
+                           "coordinate_net.predicted_share", "inpainting.gram_swamps_less", "speech.collapse",
+                           "wide_softmax.predicted_share"}) {
+        CHECK(failed.contains(id));
+    }
 }
 
 TEST_CASE(

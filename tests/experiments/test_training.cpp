@@ -7,11 +7,15 @@
 
 #include "engine/data/generated.hpp"
 #include "engine/tensor/random.hpp"
+#include "experiments/framework/statistics.hpp"
 #include "experiments/framework/values.hpp"
+#include "experiments/training/comparison.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/parity.hpp"
 #include "experiments/training/tasks.hpp"
+#include "experiments/training/training.hpp"
 #include "experiments/training/watched_nets.hpp"
+#include "softfloat/errors.hpp"
 
 namespace {
 
@@ -65,13 +69,96 @@ TEST_CASE("parity is judged by the interval of paired differences") {
     const Check check = as_good(moved(0.002, 0.001), fp32, either, score);
     CHECK(check.expected == "at most 1.0 % from the reference (one image in a hundred)");
     CHECK(check.measured ==
-          "92.0 %, the reference 91.8 %: difference 0.20 %, 95 % interval 0.02 % to 0.38 %, of 4 pairs");
+          "92.0 %, the reference 91.8 %: difference 0.20 %, 95 % interval 0.02 % to 0.38 %, of 4 pairs; worse by at "
+          "most 0.38 %");
     CHECK(check.parity.value().seeds == 4);
+    CHECK(as_good(moved(-0.002, 0.001), fp32, not_below, score).measured.ends_with("; worse by at most 0.38 %"));
+    CHECK(as_good(moved(0.002, 0.001), fp32, not_below, score).measured.ends_with("of 4 pairs"));
+    // No interval is without width: of shares as wide as none of the examples allows, of others half a digit.
+    const Scores full({1, 1, 1}, 100);
+    const Check equal_shares = as_good(full, full, {0.05, ""}, score);
+    CHECK(equal_shares.parity.value().high == doctest::Approx(1 - std::pow(0.025, 0.01)));
+    CHECK(equal_shares.parity.value().low == -equal_shares.parity.value().high);
+    CHECK(equal_shares.measured.ends_with("; at the ceiling"));
+    CHECK(equal_shares.outcome == Outcome::holds);
+    CHECK(as_good(full, full, {0.01, ""}, score).outcome == Outcome::undecided);
+    const Check equal_losses = as_good(fp32, fp32, either, {"loss", "", 1, 3});
+    CHECK(equal_losses.parity.value().high == doctest::Approx(0.5e-4));
     const std::vector<double> one = {0.9};
     CHECK(as_good(one, one, either, score).outcome == Outcome::undecided);
     CHECK(as_good(one, one, either, score).measured.ends_with("of one seed; at least 2 seeds would tell"));
     CHECK_THROWS_AS(as_good(one, fp32, either, score), std::invalid_argument);
     CHECK_THROWS_AS(spread_of({}), std::invalid_argument);
+}
+
+TEST_CASE("exact intervals and corrections are those of the books") {
+    // The tails of the binomial distribution at the ends, summed term by term.
+    const auto at_least = [](std::int64_t count, std::int64_t trials, double p) {
+        double sum = 0;
+        for (std::int64_t i = count; i <= trials; ++i) {
+            const auto n = static_cast<double>(trials);
+            const auto k = static_cast<double>(i);
+            sum += std::exp(std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1) + k * std::log(p) +
+                            (n - k) * std::log1p(-p));
+        }
+        return sum;
+    };
+    for (const auto& [count, trials] : {std::pair{1, 20}, {19, 20}, {480, 500}, {7, 1000}}) {
+        const ShareInterval interval = exact_share(count, trials);
+        CHECK(at_least(count, trials, interval.low) == doctest::Approx(0.025).epsilon(1e-4));
+        CHECK(1 - at_least(count + 1, trials, interval.high) == doctest::Approx(0.025).epsilon(1e-4));
+    }
+    CHECK(exact_share(0, 10).low == 0);
+    CHECK(exact_share(10, 10).high == 1);
+    CHECK(exact_share(10, 10).low == doctest::Approx(std::pow(0.025, 0.1)));
+    CHECK_THROWS_AS(exact_share(2, 1), std::invalid_argument);
+    const std::vector<double> p = {0.01, 0.04, 0.03, 0.005};
+    CHECK(holm(p) == std::vector<double>{0.03, 0.06, 0.06, 0.02});
+    CHECK(benjamini_hochberg(p) == std::vector<double>{0.02, 0.04, 0.04, 0.02});
+    // An interval that just touches the margin is at the level, in either direction.
+    for (const MarginSide side : {MarginSide::either, MarginSide::not_above}) {
+        CHECK(p_value({0.05, 0.01, 0.05, 4, side}) == doctest::Approx(0.025).epsilon(1e-3));
+    }
+    CHECK(p_value({0.05, -0.05, 0.01, 4, MarginSide::not_below}) == doctest::Approx(0.025).epsilon(1e-3));
+    CHECK(p_value({0.05, 0.05, 0.09, 4, MarginSide::not_above, true}) == doctest::Approx(0.025).epsilon(1e-3));
+    CHECK(p_value({0.05, 0, 0, 4}) == 1);
+    CHECK(p_value({0.05, -HUGE_VAL, HUGE_VAL, 1}) == 1);
+}
+
+TEST_CASE("a parity with a net that has not learned is not told, and what is refuted stays so") {
+    Result result("sample");
+    const Check holds{"at least 90 %", "95 %", Outcome::holds};
+    CHECK(given_learned(result, "parity", holds).outcome == Outcome::holds);
+    result.measured("learns", "", "", {"at least 90 %", "10 %", Outcome::fails});
+    CHECK(given_learned(result, "parity", holds).outcome == Outcome::undecided);
+    CHECK(given_learned(result, "parity", holds).measured ==
+          "95 %; this tells nothing: at least 90 % presupposed, 10 % measured");
+    CHECK(given_learned(result, "parity", {"", "", Outcome::refuted}).outcome == Outcome::refuted);
+    Result nets("sample");
+    nets.measured("lstm_learns", "", "", {"", "", Outcome::fails});
+    CHECK(given_learned(nets, "lstm", holds).outcome == Outcome::undecided);
+    CHECK(given_learned(nets, "transformer", holds).outcome == Outcome::holds);
+}
+
+TEST_CASE("what the setting names is left out of 16-bit recipes, and nothing of fp32's") {
+    const auto left = [](const char* part, const char* name) {
+        RunContext context = context_with_seed(1);
+        context.settings.set(std::string("without=") + part);
+        int changes = 0;
+        context.left_out = [&] { ++changes; };
+        Recipe recipe = recipe_by_name(name);
+        leave_out(context, recipe);
+        return std::pair{recipe, changes};
+    };
+    CHECK(left("scale", "mixed_fp16").first.loss_scale.initial == 1);
+    CHECK_FALSE(left("scale", "mixed_fp16").first.loss_scale.dynamic);
+    CHECK_FALSE(left("masters", "mixed_fp16").first.master_weights);
+    CHECK(left("sums", "mixed_fp16").first.accumulator == formats::fp16);
+    CHECK(left("norms", "mixed_fp16").first.compute == formats::fp16);
+    CHECK(left("all", "mixed_fp16").second == 4);
+    CHECK(left("all", "bf16").second == 2);  // masters and norms: it has no scale, and sums in bf16 no unit has
+    CHECK(left("all", "fp32").second == 0);
+    CHECK_THROWS_AS(left("nothing", "bf16"), UsageError);
 }
 
 TEST_CASE("a reduction before a claim keeps NaN, wherever it comes") {
@@ -113,16 +200,16 @@ TEST_CASE("the seeds that an undecided claim asks for decide it, if they scatter
     }
     const Quantity score{"score", "", 1, 3};
     const std::vector<double> scattered = {0.03, -0.01, 0.035, 0.005};
-    const std::string number = std::to_string(seeds_needed(paired_difference(scattered, reference), margin));
-    const std::string advice = "; the mean lies outside the margin: about " + number + " seeds would ";
-    CHECK(as_good(scattered, reference, margin, score).measured.ends_with(advice + "refute it"));
-    CHECK(falls_short(scattered, reference, margin, score).measured.ends_with(advice + "show it"));
+    const std::string outside = "; the mean lies outside the margin";
+    CHECK(as_good(scattered, reference, margin, score).measured.ends_with(outside));
+    CHECK(falls_short(scattered, reference, margin, score).measured.ends_with(outside));
+    CHECK(as_good(arm, reference, margin, score).measured.ends_with("; the interval straddles the margin"));
     // A mean next to the margin needs more seeds than can be counted one by one.
     const double beside = std::nextafter(margin.size, 0.0);
     CHECK(seeds_needed({beside, beside - 0.03, beside + 0.03, 0.01, 3}, margin) == 0);
     // Many seeds are found as if counted up from 2.
     const PairedDifference wide{0, -0.5, 0.5, 1000 * margin.size, 4};
-    CHECK(seeds_needed(wide, margin) == 3936256);
+    CHECK(seeds_needed(wide, margin) == 3841600);
 }
 
 TEST_CASE("the quantiles of Student's t leave 2.5 % above them") {
