@@ -290,7 +290,7 @@ Experiment experiment() {
             run,
             {{{},
               {"control=fp16_update"},
-              {"sgd", "momentum", "adam", "adagrad", "sophia_clipped", "sophia", "SGD_bf16", "Adam_bf16", "Adam_fp16",
+              {"sgd", "momentum", "adam", "adagrad", "sophia_clipped", "sophia", "Adam_bf16", "Adam_fp16",
                "Adagrad_bf16", "Adagrad_fp16", "Sophia_bf16", "Sophia_fp16", "sophia_clipped_share"}},
              {{},
               {"control=coarse"},

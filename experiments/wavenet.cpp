@@ -272,7 +272,7 @@ Experiment experiment() {
         {{{}, {"control=unscaled"}, {"curves_overlap"}},
          {{}, {"control=scaled"}, {"unscaled_leaves"}},
          {{"seeds=2"}, {"control=unscaled"}, {"curves_overlap", "unseen"}, RunSize::quick},
-         {{"seeds=2"}, {"learning_rate=0"}, {"learns", "unscaled_leaves"}, RunSize::quick}},
+         {{"seeds=2"}, {"learning_rate=0"}, {"learns", "unscaled_leaves", "unseen"}, RunSize::quick}},
         Effect{
             "unscaled_leaves",
             "a loss scale below 1 in the third run, which makes gradients as small as a mean over 131072 samples would",
