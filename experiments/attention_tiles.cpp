@@ -16,8 +16,6 @@
 namespace ulp::attention_tiles_experiment {
 namespace {
 
-using sources::cite;
-
 const std::string batch_invariance = "He and Thinking Machines, Defeating nondeterminism in LLM inference (2025)";
 const std::string flash_attention_4 = "Dao-AILab/flash-attention, pull request 2067: rescale threshold";
 

@@ -12,7 +12,6 @@
 namespace ulp::collective_sums_experiment {
 namespace {
 
-using sources::cite;
 using Parts = std::vector<std::vector<float>>;
 
 const std::string nccl = "NVIDIA, NCCL 2.18, src/device/all_reduce.h and src/graph/trees.cc";

@@ -383,8 +383,10 @@ Experiment experiment() {
                          {"unscaled", "stuck", "bf16_as_fp16", "same_net"})},
         run,
         {Control("feature_exponent=4", "too_small"),
+         Control("control=unscaled", "too_large dynamic predicted_overflow predicted_window predicted_share sawtooth"),
          Control("control=unscaled",
-                 "too_large dynamic predicted_overflow predicted_window predicted_lower_end predicted_share sawtooth"),
+                 "too_large dynamic predicted_overflow predicted_window predicted_lower_end predicted_share sawtooth",
+                 RunSize::quick),
          Control("control=stuck", "sawtooth translation"), Control("control=bf16_as_fp16", "bf16_needs_none"),
          Control("control=same_net", "control_ordinary_net")},
         Effect{

@@ -268,24 +268,24 @@ void run(const RunContext& context, Result& result) {
 }  // namespace
 
 Experiment experiment() {
-    return {
-        "optimizers",
-        "Optimizers in mixed precision",
-        "Do SGD, Adam, Adagrad and Sophia train in 16 bits as they do in fp32?",
-        {Chapter::systems, 1},
-        {integer_setting("steps", "training steps", 300, 2000, 5, 1000000).smoke(100),
-         integer_setting("seeds", "runs with weights and order of their own", 5, 9, 1, 100).smoke(3),
-         control_setting("fp16_update computes and keeps the optimizer's numbers in fp16; coarse keeps weights in FP6 "
-                         "E3M2, without masters; fp32_state gives Adam with its state in fp16 its fp32 state back",
-                         {"fp16_update", "coarse", "fp32_state"})},
-        run,
-        {Control("control=fp16_update",
-                 "sgd momentum adam adagrad sophia_clipped sophia SGD_bf16 Adam_bf16 Adam_fp16 Adagrad_bf16 "
-                 "Adagrad_fp16 Sophia_bf16 Sophia_fp16 sophia_clipped_share"),
-         Control("control=coarse",
-                 "SGD_bf16 SGD_fp16 Adam_bf16 Adam_fp16 Adagrad_bf16 Adagrad_fp16 Sophia_bf16 Sophia_fp16"),
-         Control("control=fp32_state", "control_fp16_state"),
-         Control("steps=10", "learns", RunSize::smoke, "steps=200 seeds=1")}};
+    return {"optimizers",
+            "Optimizers in mixed precision",
+            "Do SGD, Adam, Adagrad and Sophia train in 16 bits as they do in fp32?",
+            {Chapter::systems, 1},
+            {integer_setting("steps", "training steps", 300, 2000, 5, 1000000).smoke(100),
+             integer_setting("seeds", "runs with weights and order of their own", 5, 9, 1, 100).smoke(3),
+             control_setting("fp16_update computes and keeps the optimizer's numbers in fp16; coarse keeps weights in "
+                             "FP6 E3M2, without masters; fp32_state gives Adam with its state in fp16 its fp32 state "
+                             "back",
+                             {"fp16_update", "coarse", "fp32_state"})},
+            run,
+            {Control("control=fp16_update",
+                     "sgd momentum adam adagrad sophia_clipped sophia Adam_bf16 Adam_fp16 Adagrad_bf16 Adagrad_fp16 "
+                     "Sophia_bf16 Sophia_fp16 sophia_clipped_share"),
+             Control("control=coarse",
+                     "SGD_bf16 SGD_fp16 Adam_bf16 Adam_fp16 Adagrad_bf16 Adagrad_fp16 Sophia_bf16 Sophia_fp16"),
+             Control("control=fp32_state", "control_fp16_state"),
+             Control("steps=10", "learns", RunSize::smoke, "steps=200 seeds=1")}};
 }
 
 }  // namespace ulp::optimizers_experiment

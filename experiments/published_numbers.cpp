@@ -15,7 +15,7 @@
 namespace ulp::published_numbers_experiment {
 namespace {
 
-// ---- Words for the fields of a format ----
+// ---- WordList for the fields of a format ----
 
 template <class Half, class Brain>
 void claim_words(Result& result) {

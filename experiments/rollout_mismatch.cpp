@@ -18,7 +18,6 @@
 namespace ulp::rollout_mismatch_experiment {
 namespace {
 
-using sources::cite;
 using Tokens = std::vector<int>;
 using Weights = WeightsByName;
 

@@ -292,7 +292,8 @@ Experiment experiment() {
          Control("control=masters", "collapse updates_lost", RunSize::quick, "seeds=2"),
          Control("control=no_masters", "masters_mend updates_lost", RunSize::quick, "seeds=2"),
          Control("control=scale_2^-16", "parity ten_bits_suffice masters_mend updates_lost", RunSize::quick, "seeds=2"),
-         Control("learning_rate=0", "learns collapse masters_mend updates_lost", RunSize::quick, "seeds=2")},
+         Control("learning_rate=0", "learns parity ten_bits_suffice collapse masters_mend updates_lost", RunSize::quick,
+                 "seeds=2")},
         Effect{"collapse",
                "weights of 3 fraction bits instead of 10",
                {"fine_tuned_digits", "fine_tuned_text", "decayed_rate"}}};

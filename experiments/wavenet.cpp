@@ -263,7 +263,7 @@ Experiment experiment() {
         run,
         {Control("control=unscaled", "curves_overlap"), Control("control=scaled", "unscaled_leaves"),
          Control("control=unscaled", "curves_overlap unseen", RunSize::quick, "seeds=2"),
-         Control("learning_rate=0", "learns unscaled_leaves", RunSize::quick, "seeds=2")},
+         Control("learning_rate=0", "learns unscaled_leaves unseen", RunSize::quick, "seeds=2")},
         Effect{
             "unscaled_leaves",
             "a loss scale below 1 in the third run, which makes gradients as small as a mean over 131072 samples would",

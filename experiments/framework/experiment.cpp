@@ -57,7 +57,7 @@ constexpr std::array<ChapterText, 9> chapters = {{
 
 }  // namespace
 
-Words::Words(const char* text) {
+WordList::WordList(const char* text) {
     std::istringstream words(text);
     assign(std::istream_iterator<std::string>(words), {});
 }

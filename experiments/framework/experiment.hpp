@@ -45,21 +45,21 @@ struct RunContext {
     std::function<void()> left_out{};
 };
 
-/// Words of a text, which blanks separate.
-struct Words : std::vector<std::string> {
-    Words() = default;
-    Words(const char* text);
+/// WordList of a text, which blanks separate.
+struct WordList : std::vector<std::string> {
+    WordList() = default;
+    WordList(const char* text);
 };
 
 /// A run with the effect switched off: the claims about it must fail, and no others. The rest are the names of claims
 /// and settings as `--set` takes them.
 struct Control {
-    Words off;                      // settings that switch it off
-    Words fail;                     // the claims whose verdict then lies further from what they say
+    WordList off;                   // settings that switch it off
+    WordList fail;                  // the claims whose verdict then lies further from what they say
     RunSize size = RunSize::smoke;  // quick where a mild control needs the power of several seeds
-    Words small;                    // settings of both runs, with the effect and without, beside the size's own
+    WordList small;                 // settings of both runs, with the effect and without, beside the size's own
 
-    Control(Words off_by, Words failing, RunSize of = RunSize::smoke, Words both = {})
+    Control(WordList off_by, WordList failing, RunSize of = RunSize::smoke, WordList both = {})
         : off(std::move(off_by)), fail(std::move(failing)), size(of), small(std::move(both)) {}
 };
 

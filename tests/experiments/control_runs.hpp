@@ -21,7 +21,7 @@ using Texts = std::vector<std::string>;
 
 inline std::vector<Claim> claims_of(const Experiment& experiment, const Control& control, const Texts& off) {
     Settings settings(experiment.settings, control.size);
-    for (const Texts* assignments : {&control.small, &off}) {
+    for (const Texts* assignments : std::initializer_list<const Texts*>{&control.small, &off}) {
         for (const std::string& assignment : *assignments) settings.set(assignment);
     }
     Result result(experiment.name);
@@ -48,7 +48,8 @@ inline bool is_known_refuted(const std::string& id, const std::vector<Register>&
     bool found = false;
     for (const Register& one : registers) {
         const auto claim = std::ranges::find(one.claims, id, &Claim::id);
-        if (claim == one.claims.end()) continue;
+        const bool outdated = std::ranges::find(one.outdated, id) != one.outdated.end();
+        if (claim == one.claims.end() || outdated) continue;
         if (claim->verdict != Verdict::refuted) return false;
         found = true;
     }
