@@ -12,7 +12,7 @@
 namespace ulp::bert_experiment {
 namespace {
 
-// ---- WordList and their numbers ----
+// ---- Words and their numbers ----
 
 constexpr int padding = 0;
 constexpr int unknown = 100;

@@ -15,7 +15,7 @@
 namespace ulp::published_numbers_experiment {
 namespace {
 
-// ---- WordList for the fields of a format ----
+// ---- Words for the fields of a format ----
 
 template <class Half, class Brain>
 void claim_words(Result& result) {

@@ -45,7 +45,7 @@ struct RunContext {
     std::function<void()> left_out{};
 };
 
-/// WordList of a text, which blanks separate.
+/// Words of a text, which blanks separate.
 struct WordList : std::vector<std::string> {
     WordList() = default;
     WordList(const char* text);

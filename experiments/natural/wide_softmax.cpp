@@ -56,7 +56,7 @@ class ZipfText {
     std::vector<double> cumulative_;
 };
 
-/// WordList and what follows each.
+/// Words and what follows each.
 struct Tokens {
     std::vector<int> words, next;
 
