@@ -80,7 +80,7 @@ architecture=$(sed -n 's/^# architecture //p' "$out/info.txt")
 step probe 60 "$ulplab" discover --table --unit "$device" --out "$out/probes.txt"
 
 if [ "$dry" = yes ]; then
-    step record 120 "$ulplab" gpu record --device "$device" --instruction mma --digests 1 --out "$out/recordings"
+    step record 120 "$ulplab" gpu record --device "$device" --instruction mma --count 1 --out "$out/recordings"
 else
     step record 120 "$ulplab" gpu record --device "$device" --out "$out/recordings"
 fi

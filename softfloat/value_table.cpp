@@ -78,7 +78,7 @@ void sort_numbers(Prepared& made) {
     }
     if (order.empty()) refuse(made.table, " has no number; give at least one");
     if (!made.zero) made.zero = made.negative_zero;
-    std::ranges::stable_sort(order, {}, [&](std::size_t code) { return values[code]; });
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
     made.ranks.resize(values.size());
     for (const std::size_t code : order) {
         if (made.numbers.empty() || made.numbers.back() != values[code]) {
@@ -226,7 +226,8 @@ std::uint64_t zero_bits(const FloatFormat& format, bool sign, Context& context) 
     const Prepared& table = of(format);
     if (table.zero) return sign && table.negative_zero ? *table.negative_zero : *table.zero;
     context.flags |= flag::underflow | flag::inexact;
-    const auto above = static_cast<std::size_t>(std::ranges::upper_bound(table.numbers, 0.0) - table.numbers.begin());
+    const auto above = static_cast<std::size_t>(std::upper_bound(table.numbers.begin(), table.numbers.end(), 0.0) -
+                                                table.numbers.begin());
     if (above == 0 || above == table.numbers.size()) return table.codes[above == 0 ? 0 : above - 1];
     const double middle = table.middles[above - 1];
     const bool lower_is_larger = table.numbers[above - 1] < -table.numbers[above];
@@ -250,7 +251,7 @@ std::uint64_t round(const FloatFormat& format, bool sign, int exponent, UInt128 
     const Prepared& table = of(format);
     const auto against = [&](double value) { return compared(sign, exponent, significand, value); };
     const auto& numbers = table.numbers;
-    const auto above = std::ranges::partition_point(numbers, [&](double x) { return against(x) >= 0; });
+    const auto above = std::partition_point(numbers.begin(), numbers.end(), [&](double x) { return against(x) >= 0; });
     const auto upper = static_cast<std::size_t>(above - numbers.begin());
     if (upper > 0 && against(numbers[upper - 1]) == 0) return table.codes[upper - 1];
     context.flags |= flag::inexact;

@@ -50,7 +50,7 @@ struct GpuRecordOptions {
 
 void check(const gpu::RecordSettings& settings) {
     if (settings.sample_tiles < 1 || settings.bulk_digests < 1 || settings.bulk_digests > gpu::most_digests) {
-        throw UsageError(fmt::format("a recording needs --tiles of 1 or more ({}) and --digests of 1 to {} ({})",
+        throw UsageError(fmt::format("a recording needs --tiles of 1 or more ({}) and --count of 1 to {} ({})",
                                      settings.sample_tiles, gpu::most_digests, settings.bulk_digests));
     }
 }
@@ -89,7 +89,7 @@ Action declare_gpu_record(OptionParser& app) {
     app.add_option("--seed", options->settings.seed, "seed of the samples and of the bulk inputs")
         .capture_default_str();
     app.add_option("--tiles", options->settings.sample_tiles, "number of sample tiles per class").capture_default_str();
-    app.add_option("--digests", options->settings.bulk_digests,
+    app.add_option("--count", options->settings.bulk_digests,
                    "number of bulk digests per class, each of 4096 cases; at most 256")
         .capture_default_str();
     app.footer("Recordings made with --device software say 'source software' and are no evidence.");

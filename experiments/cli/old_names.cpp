@@ -82,6 +82,7 @@ constexpr std::array table{
     OldName{"gpu fma", "--first", "--from"},
     OldName{"gpu fma", "--pairs", "--count"},
     OldName{"gpu fma", "--range", "--every"},
+    OldName{"gpu record", "--digests", "--count"},
     OldName{"gpu throughput", "--repeats", "--count"},
     OldName{"gpu functions", "--only", "NAME without an option"},
     OldName{"gpu functions", "--ranges", "--count"},

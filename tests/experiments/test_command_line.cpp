@@ -662,17 +662,18 @@ TEST_CASE("codes --exact prints values as P3109's tables have them") {
 }
 
 TEST_CASE("show takes P3109's formats, files, saturation modes, and hints at storage words") {
-    CHECK(says(ulplab({"show", "1e9", "--format", "binary8p3se", "--saturate=SatPropagate"}), "49152"));
-    CHECK(says(ulplab({"show", "inf", "--format", "binary8p3se", "--saturate=SatPropagate"}), "class      infinity"));
-    CHECK(says(ulplab({"show", "inf", "--format", "binary8p3se", "--saturate"}), "49152"));
+    CHECK(test::says(ulplab({"show", "1e9", "--format", "binary8p3se", "--saturate=SatPropagate"}), "49152"));
+    CHECK(test::says(ulplab({"show", "inf", "--format", "binary8p3se", "--saturate=SatPropagate"}),
+                     "class      infinity"));
+    CHECK(test::says(ulplab({"show", "inf", "--format", "binary8p3se", "--saturate"}), "49152"));
     check_refused({"show", "1", "--saturate=SatFinit"}, 2, "did you mean SatFinite?");
     const Finished hint = ulplab({"show", "0x3C00", "--format", "fp16"});
     CHECK(hint.exit_code == 0);
-    CHECK(says(hint, "15360"));
-    CHECK(says(hint, "0x3C00 is read as the number; bits:3C00 is the storage word"));
-    CHECK_FALSE(says(ulplab({"show", "0x1.8p0", "--format", "fp16"}), "storage word"));
-    CHECK(says(ulplab({"show", "--format", "hif8", "--", "-0.1"}), "hif8: HiFloat8"));
-    CHECK(says(ulplab({"show", "1e9000", "--format", "binary16p1ue"}), "0x1p+29897"));
+    CHECK(test::says(hint, "15360"));
+    CHECK(test::says(hint, "0x3C00 is read as the number; bits:3C00 is the storage word"));
+    CHECK_FALSE(test::says(ulplab({"show", "0x1.8p0", "--format", "fp16"}), "storage word"));
+    CHECK(test::says(ulplab({"show", "--format", "hif8", "--", "-0.1"}), "hif8: HiFloat8"));
+    CHECK(test::says(ulplab({"show", "1e9000", "--format", "binary16p1ue"}), "0x1p+29897"));
 }
 
 TEST_CASE("codes as JSON are the codes of the table") {

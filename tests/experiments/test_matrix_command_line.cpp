@@ -46,7 +46,7 @@ void write_set(const fs::path& folder, const std::string& gpu, const std::string
 TEST_CASE("verify replays recordings of both kinds in one folder") {
     const test::TemporaryFolder folder;
     const std::string path = folder.path().string();
-    check_ends({"gpu", "record", "--device", "software:sm_90", "--instruction", "mma.m16n8k8.fp16.fp32", "--digests",
+    check_ends({"gpu", "record", "--device", "software:sm_90", "--instruction", "mma.m16n8k8.fp16.fp32", "--count",
                 "1", "--out", path},
                0, "");
     write_set(folder.path(), "H100", "01000000101000000000000000000000");

@@ -23,7 +23,7 @@ smaller() {
         "ulplab gpu attention "*) echo "--device software:sm_90 --size 16 64" ;;
         "ulplab gpu invariance "*) echo "--device software:sm_90 --layers 64x256 --tokens 1 8" ;;
         "ulplab gpu transformer"*) echo "--device software:sm_90 --set layers=1 --set tokens=8 --set vocabulary=100 --set width=64 --set heads=4" ;;
-        "ulplab gpu record "*) echo "--device software:sm_90 --instruction mma.m16n8k8.fp16.fp32 --digests 1" ;;
+        "ulplab gpu record "*) echo "--device software:sm_90 --instruction mma.m16n8k8.fp16.fp32 --count 1" ;;
         "ulplab gpu fma "*) echo "--device software:sm_90 --every 1 --count 2" ;;
         "ulplab gpu shapes "*) echo "--count 20" ;;
         "ulplab gpu predict "*) echo "" ;;

@@ -77,7 +77,7 @@ TEST_CASE("wrong usage ends with 2 and says what there is") {
 TEST_CASE("a dry run records, replays, and says that it is no evidence") {
     const auto folder = temporary("record");
     const std::string out = folder.string();
-    CHECK(ulplab("gpu record --device software:sm_90 --instruction mma.m16n8k8.fp16.fp32 --digests 1 --out " + out)
+    CHECK(ulplab("gpu record --device software:sm_90 --instruction mma.m16n8k8.fp16.fp32 --count 1 --out " + out)
               .code == 0);
     const Outcome live = ulplab("verify --device software:sm_90 " + out);
     CHECK(live.code == 0);
