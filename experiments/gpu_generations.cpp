@@ -268,32 +268,33 @@ void run(const RunContext& context, Result& result) {
 }  // namespace
 
 Experiment experiment() {
-    return {"gpu_generations",
-            "Generations of matrix units: other bits, the same training",
-            "Does it matter for a training, and for a long product, which generation of GPU computes it?",
-            {Chapter::hardware, 1},
-            {integer_setting("steps", "steps of training", 200, 2000, 2, 1000000).smoke(10),
-             integer_setting("batch", "images in a batch", 64, 64, 1, 10000),
-             integer_setting("hidden", "width of the hidden layer", 96, 256, 8, 4096).smoke(16),
-             integer_setting("train_images", "generated digits to train on", 2000, 20000, 64, 1000000).smoke(200),
-             integer_setting("test_images", "generated digits to test on", 500, 4000, 50, 1000000).smoke(50),
-             integer_setting("seeds", "seeds, each trained on all units and in fp32", 3, 5, 1, 20).smoke(2),
-             integer_setting("longest_k", "longest products, a power of two", 16384, 131072, 1024, 1 << 20).smoke(1024),
-             integer_setting("promote_every", "products between promotions of FP8 sums; 0: none", 128, 128, 0, 1 << 20),
-             text_setting("units", "ieee: all units compute alike, a control", "models", {"models", "ieee"}),
-             control_setting("scale_2^-24 makes gradients too small for fp16; coarse_sums keeps 2 fraction bits of "
-                             "sums in inference; wide_sums takes fp32 accumulators for those of fp16",
-                             {"scale_2^-24", "coarse_sums", "wide_sums"})},
-            run,
-            {Control("units=ieee",
-                     "first_bit_V100_A100 first_bit_A100_H100 first_bit_V100_IEEE drift_V100 drift_A100 drift_H100 "
-                     "truncates_v100 truncates_a100 truncates_h100"),
-             Control("promote_every=0", "fp8_promotion"),
-             Control("control=wide_sums", "accumulate_fp32_v100 accumulate_fp32_a100 accumulate_fp32_h100"),
-             Control("control=coarse_sums", "inference_fp16_V100 inference_fp16_A100 inference_fp16_H100"),
-             Control("control=scale_2^-24",
-                     "first_bit_A100_H100 drift_V100 drift_A100 drift_H100 accuracy_V100 accuracy_A100 accuracy_H100 "
-                     "accuracy_IEEE")}};
+    return {
+        "gpu_generations",
+        "Generations of matrix units: other bits, the same training",
+        "Does it matter for a training, and for a long product, which generation of GPU computes it?",
+        {Chapter::hardware, 1},
+        {integer_setting("steps", "steps of training", 200, 2000, 2, 1000000).smoke(10),
+         integer_setting("batch", "images in a batch", 64, 64, 1, 10000),
+         integer_setting("hidden", "width of the hidden layer", 96, 256, 8, 4096).smoke(16),
+         integer_setting("train_images", "generated digits to train on", 2000, 20000, 64, 1000000).smoke(200),
+         integer_setting("test_images", "generated digits to test on", 500, 4000, 50, 1000000).smoke(50),
+         integer_setting("seeds", "seeds, each trained on all units and in fp32", 3, 5, 1, 20).smoke(2),
+         integer_setting("longest_k", "longest products, a power of two", 16384, 131072, 1024, 1 << 20).smoke(1024),
+         integer_setting("promote_every", "products between promotions of FP8 sums; 0: none", 128, 128, 0, 1 << 20),
+         text_setting("units", "ieee: all units compute alike, a control", "models", {"models", "ieee"}),
+         control_setting("scale_2^-24 makes gradients too small for fp16; coarse_sums keeps 2 fraction bits of "
+                         "sums in inference; wide_sums takes fp32 accumulators for those of fp16",
+                         {"scale_2^-24", "coarse_sums", "wide_sums"})},
+        run,
+        {Control("units=ieee",
+                 "first_bit_V100_A100 first_bit_A100_H100 first_bit_V100_IEEE drift_V100 drift_A100 drift_H100 "
+                 "truncates_v100 truncates_a100 truncates_h100"),
+         Control("promote_every=0", "fp8_promotion"),
+         Control("control=wide_sums", "accumulate_fp32_v100 accumulate_fp32_a100 accumulate_fp32_h100"),
+         Control("control=coarse_sums", "inference_fp16_V100 inference_fp16_A100 inference_fp16_H100", RunSize::quick),
+         Control("control=scale_2^-24",
+                 "first_bit_A100_H100 drift_V100 drift_A100 drift_H100 accuracy_V100 accuracy_A100 accuracy_H100 "
+                 "accuracy_IEEE")}};
 }
 
 }  // namespace ulp::gpu_generations_experiment

@@ -375,7 +375,7 @@ Experiment experiment() {
          path_setting("mnist", "folder with the MNIST idx files, instead of generated digits")},
         run,
         {Control("control=unscaled", "shift replica_x8"), Control("control=lstm", "emergent_zeros"),
-         Control("control=coarse_weights", "accuracy parity", RunSize::smoke, "steps=80 hidden=32"),
+         Control("control=coarse_weights", "accuracy parity unused_range", RunSize::smoke, "steps=80 hidden=32"),
          Control("control=scaled_first", "shift lost", RunSize::quick, "seeds=1 net_steps=8"),
          Control("control=scaled_first", "shift unused_range", RunSize::quick, "seeds=1 net_steps=8 scale_exponent=6"),
          Control("control=lstm", "gradients_shrink normalisation_keeps emergent_zeros", RunSize::quick,

@@ -41,7 +41,6 @@ std::string limit_of(const UnitModel& model);
 
 // The fields of a unit's file: their names, which units have them, and how each is written and read.
 
-#pragma GCC visibility push(hidden)
 namespace ulp::unit_fields {
 
 using Json = nlohmann::json;
@@ -69,4 +68,3 @@ const std::vector<Field<IntegerModel>>& integer_fields();
 const std::vector<Field<BlockScaledModel>>& scale_fields();
 
 }  // namespace ulp::unit_fields
-#pragma GCC visibility pop

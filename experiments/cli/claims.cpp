@@ -192,7 +192,7 @@ std::string page_of(std::span<const Register> registers) {
     text += "\n## Where quick and full runs differ\n\n" +
             markdown_table({"claim", "quick", "full", "what stands"}, contradictions(registers));
     text +=
-        "\n## What trainings need\n\nThe claims of quick runs in which the loss scale, the fp32 masters, fp32 sums, or "
+        "\n## What training runs need\n\nThe claims of quick runs in which the loss scale, the fp32 masters, fp32 sums, or "
         "fp32 steps of norms, softmax and other operations were left out, or all of these.\n\n" +
         markdown_table({"claim", "no scale", "no masters", "fp16 sums", "16-bit norms", "all"}, needs);
     text += "\n## Late expectations\n\n" + (late.empty() ? "None." : late + ".") + "\n";

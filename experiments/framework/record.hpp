@@ -81,7 +81,7 @@ struct StoredResult {
     double seconds = 0;
     double processor_seconds = 0;
     bool own_settings = false;  // with the experiment's own settings and backend, and no files of the user
-    std::string without{};      // what its trainings left out, beside the settings; empty: nothing
+    std::string without{};      // what its training runs left out, beside the settings; empty: nothing
     std::string request{};      // names what decides the result: case, sources, files
     std::vector<std::pair<std::string, std::string>> changed_settings{};  // that are not the experiment's own
 };

@@ -1,6 +1,6 @@
 // Registers: the verdicts of all claims in runs with the experiments' own settings, committed as
 // experiments/registers/quick.json and full.json (seed 1), quick-seed-3.json (another seed), quick-without-scale.json
-// (trainings that left the loss scale out). They need not have all experiments. A run with these settings and seed
+// (training runs that left the loss scale out). They need not have all experiments. A run with these settings and seed
 // whose verdict is another one has failed.
 //
 // quick.json holds every text; the others hold of a claim its verdict, its numbers, the digest of its expectation, and
@@ -43,7 +43,7 @@ struct Register {
     std::string version;  // of the program
     std::vector<Claim> claims;
     std::vector<RegisteredRun> runs{};    // not of all experiments: earlier registers had none
-    std::string without{};                // what the trainings left out; empty: nothing
+    std::string without{};                // what the training runs left out; empty: nothing
     std::vector<std::string> late{};      // claims whose expectation was in no register before their full run
     std::vector<EarlierForm> history{};   // the oldest first
     std::vector<std::string> outdated{};  // claims whose sentence or expectation has changed since their run

@@ -176,7 +176,7 @@ std::string headlines_html(const Results& results) {
     return html;
 }
 
-/// What the comparisons of trainings with fp32 show, in a sentence.
+/// What the comparisons of training runs with fp32 show, in a sentence.
 std::string answer_html(const Results& results) {
     std::map<Verdict, int> counts;
     int all = 0;

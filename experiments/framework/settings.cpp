@@ -101,7 +101,7 @@ std::string describe(const std::vector<Setting>& settings) {
 
 Settings::Settings(std::vector<Setting> declared, RunSize size) : declared_(std::move(declared)), size_(size) {
     for (const Setting& setting : declared_) values_[setting.name] = setting.at(size);
-    declared_.push_back(text_setting("without", "what trainings leave out, to see what needs it", "",
+    declared_.push_back(text_setting("without", "what training runs leave out, to see what needs it", "",
                                      {parts_left_out.begin(), parts_left_out.end()}));
 }
 

@@ -87,7 +87,7 @@ class Settings {
     [[nodiscard]] const Values& values() const { return values_; }
     /// Those that decide the result: all but the paths.
     [[nodiscard]] Values values_without_paths() const;
-    /// What trainings leave out, a setting of every experiment; empty: nothing, and then it is none of the values.
+    /// What training runs leave out, a setting of every experiment; empty: nothing, and then it is none of the values.
     [[nodiscard]] std::string without() const;
     /// The places on this machine that were given, in the order of their settings.
     [[nodiscard]] std::vector<std::string> paths() const;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes a register, experiment by experiment: runs what is not complete in out/registers/ and takes its rows into the committed
-# file. Interrupted, it goes on where it stopped.
-# Usage: make.sh PROGRAM quick|full SEED [PART] [NAME...]    PART: what trainings leave out (scale, masters, sums, norms, all), or -
+# file. Interrupted, it resumes where it stopped.
+# Usage: make.sh PROGRAM quick|full SEED [PART] [NAME...]    PART: what training runs leave out (scale, masters, sums, norms, all), or -
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 program=${1:?make.sh PROGRAM quick|full SEED [PART] [NAME...]} size=${2:?quick or full} seed=${3:?a seed} part=${4:--}

@@ -42,7 +42,8 @@ constexpr std::uint32_t integer_accumulate(const Instruction& row, std::int64_t 
 /// One step of fp64: a fused multiply-add to nearest even; an instruction is a chain of them over ascending k (Fasi et
 /// al., PeerJ CS 7:e330, section 3.4, found A100's fp64 sums rounded at each step).
 constexpr std::uint64_t fp64_step(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
-    return chained_fma({.accumulator = formats::fp64, .nan = NanStyle::dmma}, a, b, c);
+    return chained_fma({.accumulator = formats::fp64, .rounding = Rounding::nearest_even, .nan = NanStyle::dmma}, a, b,
+                       c);
 }
 
 }  // namespace ulp::gpu

@@ -11,7 +11,6 @@
 #include "softfloat/array/context.hpp"
 #include "softfloat/format.hpp"
 
-#pragma GCC visibility push(hidden)
 namespace ulp::array {
 
 class Steps {
@@ -60,4 +59,3 @@ std::shared_ptr<const Steps> steps_to(const FloatFormat& format, const Context& 
 void decode_by_table(const FloatFormat& format, const Context& context, const void* in, float* to, std::size_t count);
 
 }  // namespace ulp::array
-#pragma GCC visibility pop

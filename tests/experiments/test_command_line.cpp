@@ -189,7 +189,7 @@ TEST_CASE("claims tells of what is measured its verdicts by seed, what it needs,
     CHECK(measured > 300);
     const Finished history = ulplab({"claims", "--history", "bert.next_sentence"});
     CHECK(history.exit_code == 0);
-    CHECK(history.output.find("in the full register of 2026-11-24: failed") != std::string::npos);
+    CHECK(history.output.find("in the full register of 2026-11-25: failed") != std::string::npos);
     CHECK(history.output.find("measured 87.1 %") != std::string::npos);
     check_refused({"claims", "--history", "bert.nonesuch"}, 2, "the registers have no claim bert.nonesuch");
     const test::TemporaryFolder out;

@@ -129,7 +129,7 @@ TEST_CASE("ulplab train keeps averages and statistics, starts and reduces as tol
     CHECK(contains(done.output, "% with the averages"));
     for (const auto& [given, message] : {std::pair{"--ema=2", "the decay of averages is 2"},
                                          {"--ema=x", "--ema takes DECAY"},
-                                         {"--ema=0.9:fp64", "at most 32 bits, not in fp64"},
+                                         {"--ema=0.9:fp64", "in at most 32 bits, and in no table, not in fp64"},
                                          {"--ema=0.9::stochastic", "fp32 are not rounded"},
                                          {"--statistics=e8m0", "numbers of both signs"},
                                          {"--init=he", "there are default, kaiming_uniform"},

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "engine/analysis/token_mismatch.hpp"
-#include "engine/files/checked_json.hpp"
 #include "engine/files/format_file.hpp"
 #include "engine/files/npy.hpp"
 #include "engine/files/safetensors.hpp"
@@ -107,7 +106,8 @@ void load_unit(std::string_view bytes) {
     unless_refused([&] { (void)unit_json(unit_from_json(bytes)); });
 }
 void load_format(std::string_view bytes) {
-    unless_refused([&] { (void)format_json(format_from_json(checked_json(bytes))); });
+    const ScratchFile file(".json", bytes);
+    unless_refused([&] { (void)format_json(format_of_file(file.path.string())); });
 }
 void load_recording(std::string_view bytes) {
     const ScratchFile file(".recording", bytes);

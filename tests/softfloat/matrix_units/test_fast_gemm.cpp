@@ -426,6 +426,14 @@ TEST_CASE("an integer product whose saturation is forgotten differs from the pla
 
 namespace {
 
+/// Scales have no sign.
+std::vector<float> random_scales(const ulp::FloatFormat& format, DataClass data, std::int64_t count,
+                                 std::uint64_t seed) {
+    std::vector<float> scales = random_floats(format, data, count, seed);
+    for (float& scale : scales) scale = std::fabs(scale);
+    return scales;
+}
+
 /// Compares the fast block-scaled products of random operands with the plain one: with scales and C by every kernel,
 /// and with scales of one and no C by the kernel that gemm chooses.
 void compare_scaled(const ulp::BlockScaledModel& model, DataClass data, const std::array<int, 3>& extents,
@@ -435,8 +443,8 @@ void compare_scaled(const ulp::BlockScaledModel& model, DataClass data, const st
     const auto a = random_floats(model.unscaled.a_format, data, m * k, seed);
     const auto b = random_floats(model.unscaled.b_format, data, k * n, seed + 1);
     const auto c = random_floats(model.unscaled.accumulator, data, m * n, seed + 2);
-    const auto x = random_floats(model.scale_format, data, m * blocks, seed + 3);
-    const auto y = random_floats(model.scale_format, data, blocks * n, seed + 4);
+    const auto x = random_scales(model.scale_format, data, m * blocks, seed + 3);
+    const auto y = random_scales(model.scale_format, data, blocks * n, seed + 4);
     std::vector<float> plain(c.size()), fast(c.size());
     ulp::BlockScaledProblem p{{{a.data(), m, k}, {b.data(), k, n, 1, k}, {c.data(), m, n}, {plain.data(), m, n}},
                               {x.data(), m, blocks},
@@ -493,7 +501,7 @@ TEST_CASE("a block-scaled product with few fraction bits differs from the plain 
         ulp::BlockScaledModel model = ulp::unit_model<ulp::BlockScaledModel>(key);
         const auto a = random_floats(model.unscaled.a_format, DataClass::wide, 40 * 64, 1);
         const std::int64_t count = 64 / model.scale_block;
-        const auto x = random_floats(model.scale_format, DataClass::wide, 40 * count, 2);
+        const auto x = random_scales(model.scale_format, DataClass::wide, 40 * count, 2);
         std::vector<float> plain(40 * 40), fast(40 * 40);
         ulp::BlockScaledProblem p{{{a.data(), 40, 64}, {a.data(), 64, 40, 1, 64}, {}, {plain.data(), 40, 40}},
                                   {x.data(), 40, count},
