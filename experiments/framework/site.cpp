@@ -391,7 +391,7 @@ class Site {
                 body += fmt::format("<script defer src=\"{}\"></script>\n",
                                     relative(file, fmt::format("playground/{}", name)));
             }
-            allowed += "' 'self' 'wasm-unsafe-eval";
+            allowed += "' 'self' 'wasm-unsafe-eval'; connect-src data: 'self";
         }
         return with_navigation(filled(plot_template("report.html"),
                                       {{"title", escaped(page.title)},

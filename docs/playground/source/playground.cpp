@@ -86,7 +86,11 @@ std::string tables() {
                                 Rounding::up, Rounding::odd}) {
         roundings.push_back(quoted(name_of(rounding)));
     }
-    for (const UnitRow& row : unit_table()) models.push_back(unit_json(row));
+    for (const UnitRow& row : unit_table()) {
+        const auto* model = row.as<TensorCoreModel>();
+        if (model != nullptr && is_varied(*model)) continue;  // block_steps.hpp shows the others
+        models.push_back(unit_json(row));
+    }
     Object object;
     object.raw("formats", list_of(formats)).raw("roundings", list_of(roundings)).raw("models", list_of(models));
     return object.json();
