@@ -176,7 +176,7 @@ def test_arguments_of_other_types_are_named():
                              (lambda: ulplab.round(0.1, None), TypeError, "a format is None; give its name"),
                              (lambda: ulplab.round(0.1, "fp16", random_bits="x"), TypeError, "random_bits is 'x'"),
                              (lambda: ulplab.quantize(numpy.zeros((2, 2)), {}), TypeError, "how is {}; give a name"),
-                             (lambda: ulplab.Format({}), TypeError, "a format is {}; give its name"),
+                             (lambda: ulplab.Format({}), ValueError, 'give "exponent_bits" as a whole number'),
                              (lambda: ulplab.units("hoper"), ValueError, "there is no unit 'hoper'; nearest are"),
                              (lambda: ulplab.dequantize(3), TypeError, "takes what ulplab.quantize gave"),
                              (lambda: ulplab.format(11, -14), TypeError, "emin and emax both")):

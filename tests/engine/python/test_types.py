@@ -23,7 +23,7 @@ d = ulplab.matmul(a, a.T, unit=ulplab.units("sm_90")[0], order=ulplab.Order(spli
 q: ulplab.Quantized = ulplab.quantize(a, "nvfp4")
 lines: int = q.block[0]
 y = ulplab.exp(a, "bf16", round=True)
-gamma: float = ulplab.bound("sm_90:wgmma.fp16.fp32", k=64).gamma
+gamma: float | None = ulplab.bound("sm_90:wgmma.fp16.fp32", k=64).gamma
 last: float = ulplab.train("mlp", steps=3).losses[-1]
 try:
     ulplab.inspect("checkpoint.safetensors")
