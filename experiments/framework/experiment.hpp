@@ -5,6 +5,9 @@
 // headers below, too.
 #pragma once
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <cstdint>
 #include <functional>
 #include <optional>
