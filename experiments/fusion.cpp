@@ -2,6 +2,7 @@
 // are nearer to the truth.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "engine/tensor/random.hpp"

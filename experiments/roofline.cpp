@@ -2,6 +2,8 @@
 // step's products.
 #include <fmt/core.h>
 
+#include <tuple>
+
 #include "engine/nets/nets.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/tensor/rounder.hpp"

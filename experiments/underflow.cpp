@@ -1,6 +1,8 @@
 // Which small gradients survive in each format, where the threshold lies, and what a loss scale recovers.
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "engine/tensor/random.hpp"
 #include "experiments/framework/experiment.hpp"
 #include "softfloat/functions/cr.hpp"

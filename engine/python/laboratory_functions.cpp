@@ -1,6 +1,8 @@
 // Discovery of units that are Python functions.
 #include <fmt/format.h>
 
+#include <cstring>
+
 #include "engine/products/unit_file.hpp"
 #include "engine/python/module_parts.hpp"
 #include "engine/python/numpy_arrays.hpp"

@@ -1,7 +1,9 @@
 // Formats, rounding, codes, functions and quantisation for Python.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <span>
 

@@ -18,6 +18,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
+#include <cstdlib>
 #include <limits>
 #include <sstream>
 #include <system_error>

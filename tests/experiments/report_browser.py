@@ -195,8 +195,8 @@ LIVE = """new Promise(done => { const look = left => {
 }; look(100); })"""
 
 
-def check_lesson(browser, fail):
-    for covered, wrong, right in browser.ask(PREDICT):
+def check_lesson(browser, fail, first):
+    for covered, wrong, right in browser.ask(PREDICT) if first else []:  # later on the browser knows the answers
         if not covered or wrong != "Not s" or right != "Right":
             fail(f"a prediction: covered {covered}, a wrong answer {wrong}, the right one {right}")
     if browser.ask("[...document.querySelectorAll('pre')].some(pre => pre.hidden)"):
@@ -237,7 +237,7 @@ def main():
                     check_figure(browser, number, fail)
                 figures += count
             if page in lessons:
-                there = check_lesson(browser, fail)
+                there = check_lesson(browser, fail, size == DESK and scheme == "light")
                 live += max(0, there)
                 if there < 0:
                     fail("a live figure does not stand")

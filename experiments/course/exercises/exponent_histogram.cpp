@@ -1,6 +1,7 @@
 // Exercise: the exponents of a tensor's numbers, and what a half keeps of them.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "engine/watching/histogram.hpp"

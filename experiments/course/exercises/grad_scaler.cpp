@@ -1,6 +1,7 @@
 // Exercise: PyTorch's dynamic loss scale.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "engine/recipes/loss_scale.hpp"

@@ -1,4 +1,5 @@
 // Exercise: rounding up with the probability of the part that is cut off, by given random bits.
+#include <algorithm>
 #include <cmath>
 
 #include "experiments/course/exercises/common.hpp"
