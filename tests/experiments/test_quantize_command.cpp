@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <limits>
 
 #include "engine/files/npy.hpp"
 #include "engine/files/stored_arrays.hpp"
