@@ -130,9 +130,9 @@ ExitCode bench(const BenchOptions& options) {
             "vector instructions, `soft/portable`, `soft/avx2`, `soft/avx512` those named, `soft/plain` "
             "the definition; rows without a name of their own stand under their key.\n\n"
             "What the ports of a processor allow, for 64 products of each of 16 columns: Eigen takes 64 fused "
-            "multiply-adds of 512 bits. An FP4 instruction takes 16 sums of byte products (MXFP4, AVX512-VNNI), 32 of "
-            "16-bit products (NVFP4, VNNI) or 64 multiplications and additions (without VNNI), and 13 operations "
-            "that scale the sum and add it to c: at most 2.2, 1.4 and 0.8 of Eigen. Fused groups take two "
+            "multiply-adds of 512 bits. An FP4 instruction takes 16 sums of byte products (MXFP4, AVX512-VNNI), 8 of "
+            "16-bit products beside them (NVFP4, VNNI) or 64 multiplications and additions (without VNNI), and 13 "
+            "operations that scale the sum and add it to c: at most 2.2, 1.7 and 0.8 of Eigen. Fused groups take two "
             "multiplications, a conversion and an addition per product: at most 0.5 where multiplications have "
             "two pipes of their own, 0.25 where all share two ports. Integer rows take 32 (VNNI) or 64: at most "
             "2 and 1.\n\nMachine: {}.\n\n{}",

@@ -222,12 +222,15 @@ void run_fp4_panel(const Run& run, const Fp4Run& fp4, std::int64_t col) {
     const auto exponents = turned(run.b_scales.exponents, run.b_scales.count);
     const auto units = turned(fp4.b_lines.units, instructions);
     const auto least = turned(fp4.b_lines.least, instructions);
+    const bool by_terms = fp4.folding.operands == Fp4Operands::bytes_by_terms;
+    const auto multipliers =
+        by_terms ? turned(fp4.b_lines.multipliers, run.b_scales.count) : AlignedVector<std::int32_t>();
     const std::int64_t a_stride = run.padded / fp4.folding.k_of_word();
     Tile tile;
     for (std::int64_t row = 0; row < p.m(); row += rows_per_tile) {
         load_scaled_tile(run, row, col, tile);
         const auto scale = static_cast<std::size_t>(row * run.a_scales.count);
-        run.kernels.integers->fp4[fp4.folding.bytes ? 1 : 0].multiply(
+        run.kernels.integers->fp4[fp4.folding.kernel()].multiply(
             {.a = fp4.a.data() + row * a_stride,
              .b = panel.data(),
              .a_scales = run.a_scales.values.data() + scale,
@@ -241,6 +244,8 @@ void run_fp4_panel(const Run& run, const Fp4Run& fp4, std::int64_t col) {
              .b_least = least.data(),
              .addend_range = fp4_addend_range(run.model, fp4.folding),
              .b_sums = sums.data(),
+             .a_multipliers = fp4.a_lines.multipliers.data() + (by_terms ? scale : 0),
+             .b_multipliers = multipliers.data(),
              .c = tile.c.data(),
              .suspects = tile.suspects.data(),
              .a_stride = a_stride,

@@ -46,24 +46,27 @@ Spans spans_of(const Scales& scales, std::int64_t instruction) {
 
 int fraction_bits_of_scales(const BlockScaledModel& model) { return 2 * model.scale_format.fraction_bits; }
 
-/// How far the scales of a line may lie apart: operands stay below `limit`, and no product is cut beside another one.
-/// Negative: nothing can be folded.
-int orders_folded(const BlockScaledModel& model, int limit) {
+/// How far the scales of a line may lie apart: operands (or, by terms, scales) stay below a limit, and no product is
+/// cut beside another one. Negative: nothing can be folded.
+int orders_folded(const BlockScaledModel& model, Fp4Operands operands) {
     const auto units = [](const FloatFormat& f) {
         return static_cast<int>(in_fp32_container(f, static_cast<std::uint32_t>(f.max_finite_magnitude())) *
                                 std::ldexp(1.0F, -f.smallest_exponent()));
     };
-    const int largest = std::max(units(model.unscaled.a_format), units(model.unscaled.b_format)) *
-                        ((2 << model.scale_format.fraction_bits) - 1);
+    const int operand = std::max(units(model.unscaled.a_format), units(model.unscaled.b_format));
+    const bool by_terms = operands == Fp4Operands::bytes_by_terms;
+    if (by_terms && 16 * operand * operand > 32767) return -1;  // a term
+    const int largest = (by_terms ? 1 : operand) * ((2 << model.scale_format.fraction_bits) - 1);
+    // 64 products of 16-bit operands stay below 2^31, and two scales below 2^15.
+    const int limit = operands == Fp4Operands::words ? 5792 : operands == Fp4Operands::bytes ? 127 : 181;
     int orders = -1;
     while (largest << (orders + 1) <= limit) ++orders;
     return std::min(orders, (model.unscaled.fraction_bits - fraction_bits_of_scales(model) - fp4_point(model)) / 2);
 }
 
 Fp4Folding folded_below(const BlockScaledModel& model, const std::vector<Spans>& a, const std::vector<Spans>& b,
-                        bool bytes) {
-    // 64 products of 16-bit operands stay below 2^31.
-    Fp4Folding folding{bytes, orders_folded(model, bytes ? 127 : 5792), std::vector<char>(a.size(), 0)};
+                        Fp4Operands operands) {
+    Fp4Folding folding{operands, orders_folded(model, operands), std::vector<char>(a.size(), 0)};
     if (folding.orders < 0 || fp4_addend_range(model, folding) <= 0) return folding;
     for (std::size_t i = 0; i < a.size(); ++i) {
         const bool ordinary = a[i].most + b[i].most <= highest_field - 127 && a[i].least + b[i].least >= -70;
@@ -109,18 +112,21 @@ Fp4Folding fp4_folding(const IntegerKernels& kernels, const BlockScaledModel& mo
         of_b.push_back(spans_of(b, i));
     }
     if (!kernels.can_fold) return {.folded = std::vector<char>(static_cast<std::size_t>(a.count / fp4_terms), 0)};
-    if (kernels.fp4[1].multiply != nullptr) {
-        Fp4Folding bytes = folded_below(model, of_a, of_b, true);
-        if (std::ranges::count(bytes.folded, 0) == 0) return bytes;
+    for (const Fp4Operands bytes : {Fp4Operands::bytes, Fp4Operands::bytes_by_terms}) {
+        if (kernels.fp4[static_cast<std::size_t>(bytes)].multiply == nullptr) continue;
+        Fp4Folding folding = folded_below(model, of_a, of_b, bytes);
+        if (std::ranges::count(folding.folded, 0) == 0) return folding;
     }
-    return folded_below(model, of_a, of_b, false);
+    return folded_below(model, of_a, of_b, Fp4Operands::words);
 }
 
 Fp4Lines fp4_lines(const BlockScaledModel& model, const FloatFormat& format, const Fp4Folding& folding,
                    const Scales& scales) {
     const float units_in_one = std::ldexp(1.0F, -format.smallest_exponent());
     const int fraction_bits = model.scale_format.fraction_bits;
+    const bool by_terms = folding.operands == Fp4Operands::bytes_by_terms;
     Fp4Lines lines;
+    if (by_terms) lines.multipliers.assign(scales.values.size(), 0);
     lines.factors.assign(scales.values.size(), units_in_one);
     lines.units.assign(scales.values.size() / fp4_terms, 1.0F);
     lines.least.assign(lines.units.size(), 0);
@@ -128,10 +134,12 @@ Fp4Lines fp4_lines(const BlockScaledModel& model, const FloatFormat& format, con
     for (std::int64_t i = 0; i < lines_of(scales) * instructions; ++i) {
         if (folding.folded[static_cast<std::size_t>(i % instructions)] == 0) continue;
         const Span span = span_of(scales, i / instructions, i % instructions);
-        const float factor = std::ldexp(units_in_one, fraction_bits - span.least);
+        const float factor = std::ldexp(1.0F, fraction_bits - span.least);
         for (int t = 0; t < fp4_terms; ++t) {
             const auto at = static_cast<std::size_t>(i * fp4_terms + t);
-            lines.factors[at] = scales.values[at] * factor;
+            const float multiplier = scales.values[at] * factor;
+            if (by_terms) lines.multipliers[at] = static_cast<std::int32_t>(multiplier);
+            if (!by_terms) lines.factors[at] = units_in_one * multiplier;
         }
         lines.units[static_cast<std::size_t>(i)] = std::ldexp(1.0F, span.least - fraction_bits);
         lines.least[static_cast<std::size_t>(i)] = span.most * (1 << 23);
@@ -145,7 +153,7 @@ AlignedVector<std::uint32_t> fp4_rows(const IntegerKernels& kernels, const Float
     const auto instructions = static_cast<std::int64_t>(folding.folded.size());
     const std::int64_t steps = fp4_k / folding.k_of_word();
     AlignedVector<std::uint32_t> words(static_cast<std::size_t>(a.rows * instructions * steps));
-    const Fp4Kernels& fp4 = kernels.fp4[folding.bytes ? 1 : 0];
+    const Fp4Kernels& fp4 = kernels.fp4[folding.kernel()];
     for_each_index(a.rows, parallel, [&](std::int64_t row) {
         std::array<float, fp4_k> values{};
         for (std::int64_t i = 0; i < instructions; ++i) {
@@ -177,16 +185,17 @@ void fp4_panel(const IntegerKernels& kernels, const FloatFormat& format, const F
     const auto instructions = static_cast<std::int64_t>(folding.folded.size());
     const std::int64_t steps = fp4_k / folding.k_of_word();
     words.resize(static_cast<std::size_t>(instructions * steps * width));
-    sums.resize(static_cast<std::size_t>(instructions * width));
+    const std::int64_t parts = folding.operands == Fp4Operands::bytes_by_terms ? fp4_terms : 1;
+    sums.resize(static_cast<std::size_t>(instructions * parts * width));
     AlignedVector<float> values(static_cast<std::size_t>(fp4_k * width), 0.0F);
-    const Fp4Kernels& fp4 = kernels.fp4[folding.bytes ? 1 : 0];
+    const Fp4Kernels& fp4 = kernels.fp4[folding.kernel()];
     for (std::int64_t i = 0; i < instructions; ++i) {
         const std::int64_t first = i * fp4_k;
         const std::int64_t count = std::min<std::int64_t>(b.rows - first, fp4_k);
         Fp4Packing task = packing_of(format);
         task.factors = factors.data() + i * fp4_terms * width;
         task.words = words.data() + i * steps * width;
-        task.sums = sums.data() + i * width;
+        task.sums = sums.data() + i * parts * width;
         const bool in_place = b.col_stride == 1 && b.cols == width && count == fp4_k;
         task.values = in_place ? &b(first, 0) : values.data();
         task.stride = in_place ? b.row_stride : width;

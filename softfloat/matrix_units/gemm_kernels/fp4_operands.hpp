@@ -1,8 +1,9 @@
 // FP4 operands as the kernels take them: integers, in units of the format's smallest number.
 //
-// An instruction has 4 terms, whose scales differ within each row of A and column of B. Where they differ little, the
-// operands are multiplied by them: an element times significand * 2^(exponent - the line's smallest exponent) still is
-// a small integer. The instruction is then folded: one exact sum, in one unit for each element of D.
+// An instruction has 4 terms, whose scales differ within each row of A and column of B. Where they differ little, a
+// scale is a small integer, significand * 2^(exponent - the line's smallest exponent), and the instruction is folded:
+// one exact sum, in one unit for each element of D. The operands are multiplied by the scales, or, by_terms, the terms'
+// sums are.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +21,12 @@ int fp4_point(const BlockScaledModel& model);
 
 /// Which instructions of a product are folded.
 struct Fp4Folding {
-    bool bytes = false;          // operands of 8 bits, all instructions folded; else of 16 bits
-    int orders = 0;              // by which the scales of a line may differ
-    std::vector<char> folded{};  // [instruction]
+    Fp4Operands operands = Fp4Operands::words;  // those of bytes need all instructions folded
+    int orders = 0;                             // by which the scales of a line may differ
+    std::vector<char> folded{};                 // [instruction]
 
-    [[nodiscard]] std::int64_t k_of_word() const { return bytes ? 4 : 2; }
+    [[nodiscard]] std::int64_t k_of_word() const { return operands == Fp4Operands::words ? 2 : 4; }
+    [[nodiscard]] std::size_t kernel() const { return static_cast<std::size_t>(operands); }
 };
 
 /// For scales of each 16 elements (for_terms).
@@ -35,6 +37,7 @@ struct Fp4Lines {
     AlignedVector<float> factors;       // [line][term]: an element times that is its operand
     AlignedVector<float> units;         // [line][instruction]: what an operand of 1 stands for
     AlignedVector<std::int32_t> least;  // [line][instruction]: Fp4Task::a_least without what is the same for all
+    AlignedVector<std::int32_t> multipliers{};  // [line][term], by_terms: the scales as integers
 };
 Fp4Lines fp4_lines(const BlockScaledModel& model, const FloatFormat& format, const Fp4Folding& folding,
                    const Scales& scales);

@@ -109,7 +109,7 @@ template <class V>
 }
 
 /// A row whose sum is one integer.
-template <class V, bool fours>
+template <class V, Fp4Operands operands>
 [[gnu::always_inline]] inline void finish_folded(const Fp4Task& task, std::int64_t instruction, std::int64_t row,
                                                  const typename V::Int (&sum)[vectors_per_panel]) {
     const std::int64_t of_row = row * task.instructions + instruction;
@@ -126,7 +126,7 @@ template <class V, bool fours>
         const auto above =
             V::zero_where_zero(magnitude, V::sub(magnitude, V::add(least, V::load(task.b_least + column))));
         wrong = V::bit_or(wrong, V::bit_or(above, V::sub(V::set(task.addend_range), above)));
-        if constexpr (!fours) {  // those of bytes are below 2^21
+        if constexpr (operands != Fp4Operands::bytes) {  // whose sums are below 2^21
             const auto exact = V::set(1 << 24);
             wrong = V::bit_or(wrong, V::bit_or(V::add(exact, sum[v]), V::sub(exact, sum[v])));
         }
@@ -148,24 +148,44 @@ template <class V, bool fours>
 }
 
 /// An instruction of R rows whose sums are one integer each.
-template <class V, bool fours, int R>
+template <class V, Fp4Operands operands, int R>
 [[gnu::always_inline]] inline void run_folded(const Fp4Task& task, std::int64_t instruction, std::int64_t row) {
-    constexpr std::int64_t steps = fp4_k / (fours ? 4 : 2);
+    constexpr bool fours = operands != Fp4Operands::words;
+    constexpr bool by_terms = operands == Fp4Operands::bytes_by_terms;
+    constexpr std::int64_t parts = by_terms ? fp4_terms : 1;
+    constexpr std::int64_t steps = fp4_k / (fours ? 4 : 2) / parts;
     const std::uint32_t* a[R];
-    typename V::Int sum[R][vectors_per_panel];
     unrolled<R>([&](auto r) __attribute__((always_inline)) {
-        a[r] = task.a + (row + r) * task.a_stride + instruction * steps;
-        unrolled<vectors_per_panel>([&](auto v) __attribute__((always_inline)) {
-            if constexpr (fours) {
-                sum[r][v] = V::load(task.b_sums + instruction * panel_width<V> + v * V::lanes);
+        a[r] = task.a + (row + r) * task.a_stride + instruction * steps * parts;
+    });
+    typename V::Int sum[R][vectors_per_panel];
+    const auto each = [](const auto& f) __attribute__((always_inline)) {
+        unrolled<R>([&](auto r) __attribute__((always_inline)) {
+            unrolled<vectors_per_panel>([&](auto v) __attribute__((always_inline)) { f(r, v); });
+        });
+    };
+    if constexpr (by_terms) each([&](auto r, auto v) __attribute__((always_inline)) { sum[r][v] = V::set(0); });
+    for (std::int64_t part = instruction * parts; part < (instruction + 1) * parts; ++part) {
+        const auto column = [&](const std::int32_t* numbers, auto v) __attribute__((always_inline)) {
+            return V::load(numbers + part * panel_width<V> + v * V::lanes);
+        };
+        typename V::Int term[R][vectors_per_panel];
+        each([&](auto r, auto v)
+                 __attribute__((always_inline)) { term[r][v] = fours ? column(task.b_sums, v) : V::set(0); });
+        add_steps<V, R, fours, 2>(a, task.b + part * steps * panel_width<V>, steps, term);
+        each([&](auto r, auto v) __attribute__((always_inline)) {
+            if constexpr (by_terms) {  // a term fits 16 bits, and both scales together 15
+                const auto scale = V::set(task.a_multipliers[(row + r) * task.scale_stride + part]);
+                sum[r][v] = add_products<V, false>(sum[r][v], term[r][v],
+                                                   V::mul_add_words(scale, column(task.b_multipliers, v)));
             } else {
-                sum[r][v] = V::set(0);
+                sum[r][v] = term[r][v];
             }
         });
-    });
-    add_steps<V, R, fours, 2>(a, task.b + instruction * steps * panel_width<V>, steps, sum);
+        unrolled<R>([&](auto r) __attribute__((always_inline)) { a[r] += steps; });
+    }
     unrolled<R>([&](auto r)
-                    __attribute__((always_inline)) { finish_folded<V, fours>(task, instruction, row + r, sum[r]); });
+                    __attribute__((always_inline)) { finish_folded<V, operands>(task, instruction, row + r, sum[r]); });
 }
 
 /// An instruction of one row whose terms are scaled one by one.
@@ -189,17 +209,18 @@ template <class V>
     });
 }
 
-template <class V, bool fours>
+template <class V, Fp4Operands operands>
 void run_fp4(const Fp4Task& task) {
+    constexpr bool fours = operands != Fp4Operands::words;
     // Scales may be subnormal numbers of fp32. Toward zero rounds what is not exact here.
     const typename V::FloatMode mode(false, false, V::FloatMode::Rounding::toward_zero);
     constexpr int R = V::lanes == 16 ? 3 : 2;  // as many rows as the registers hold
     for (std::int64_t i = 0; i < task.instructions; ++i) {
         std::int64_t row = 0;
         if (fours || task.folded[i] != 0) {
-            for (; row + R <= task.rows; row += R) run_folded<V, fours, R>(task, i, row);
-            for (; row + 2 <= task.rows; row += 2) run_folded<V, fours, 2>(task, i, row);
-            for (; row < task.rows; ++row) run_folded<V, fours, 1>(task, i, row);
+            for (; row + R <= task.rows; row += R) run_folded<V, operands, R>(task, i, row);
+            for (; row + 2 <= task.rows; row += 2) run_folded<V, operands, 2>(task, i, row);
+            for (; row < task.rows; ++row) run_folded<V, operands, 1>(task, i, row);
         }
         if constexpr (!fours) {
             for (; row < task.rows; ++row) run_terms<V>(task, i, row);
@@ -229,12 +250,12 @@ template <class V>
 }
 
 /// One instruction of a row of A.
-template <class V, bool fours>
+template <class V, Fp4Operands operands>
 bool pack_fp4_row(const Fp4Packing& task) {
     auto wrong = V::set(0);
     for (int k = 0; k < fp4_k; k += V::lanes) {
         const auto operand = fp4_operand<V>(task, task.values + k, V::set_float(task.factors[k / 16]), wrong);
-        if constexpr (fours) {
+        if constexpr (operands != Fp4Operands::words) {
             V::store8(reinterpret_cast<std::uint8_t*>(task.words) + k, V::add(operand, V::set(fp4_byte_offset)));
         } else {
             V::store16(reinterpret_cast<std::uint16_t*>(task.words) + k, V::bit_and(operand, V::set(0xFFFF)));
@@ -244,13 +265,16 @@ bool pack_fp4_row(const Fp4Packing& task) {
 }
 
 /// One instruction of a panel of B.
-template <class V, bool fours>
+template <class V, Fp4Operands operands>
 bool pack_fp4_panel(const Fp4Packing& task) {
+    constexpr bool fours = operands != Fp4Operands::words;
     constexpr int each = fours ? 4 : 2;
+    constexpr int part = operands == Fp4Operands::bytes_by_terms ? 16 : fp4_k;  // products of a sum
     auto wrong = V::set(0);
     for (int v = 0; v < vectors_per_panel; ++v) {
         auto sum = V::set(0);
         for (int k = 0; k < fp4_k; k += each) {
+            if (k % part == 0) sum = V::set(0);
             const auto factor = V::load_float(task.factors + k / 16 * panel_width<V> + v * V::lanes);
             auto word = V::set(0);
             unrolled<each>([&](auto i) {
@@ -261,9 +285,11 @@ bool pack_fp4_panel(const Fp4Packing& task) {
                 word = V::bit_or(word, V::template shift_left<i * 32 / each>(kept));
             });
             V::store(task.words + k / each * panel_width<V> + v * V::lanes, word);
+            if (!fours || (k + each) % part != 0) continue;
+            static_assert(fp4_byte_offset == 128);
+            V::store(task.sums + k / part * panel_width<V> + v * V::lanes,
+                     V::sub(V::set(0), V::template shift_left<7>(sum)));
         }
-        static_assert(fp4_byte_offset == 128);
-        if constexpr (fours) V::store(task.sums + v * V::lanes, V::sub(V::set(0), V::template shift_left<7>(sum)));
     }
     return none_of<V>(wrong);
 }

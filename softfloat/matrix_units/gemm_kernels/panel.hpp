@@ -107,6 +107,9 @@ inline constexpr int fp4_k = 16 * fp4_terms;  // products of an FP4 instruction
 /// Operands of A that are bytes, four a word, are unsigned: this much is added to them.
 inline constexpr int fp4_byte_offset = 128;
 
+/// Operands of 16 bits or 8, multiplied by their scales where an instruction is folded; or of 8 bits, whose terms are.
+enum class Fp4Operands { words, bytes, bytes_by_terms };
+
 /// A chain of FP4 instructions for some rows and one panel; operands and scales as fp4_operands.hpp makes them.
 struct Fp4Task {
     const std::uint32_t* a;           // [row][step], rows a_stride apart
@@ -121,9 +124,11 @@ struct Fp4Task {
     const std::int32_t* a_least;  // [row][instruction]; plus the column's: the word of the smallest c that is not cut
     const std::int32_t* b_least;  // [instruction][column]
     std::int32_t addend_range;    // words from there on with which no term is cut
-    const std::int32_t* b_sums;   // [instruction][column], with bytes: where sums begin, which undoes the offset
-    float* c;                     // [row][column], in and out
-    std::uint64_t* suspects;      // [row]
+    const std::int32_t* b_sums;   // [instruction][column], bytes: where sums begin, which undoes the offset; or [term]
+    const std::int32_t* a_multipliers;  // [row][term], by terms: the scales as integers, below 2^15 for both together
+    const std::int32_t* b_multipliers;  // [term][column]
+    float* c;                           // [row][column], in and out
+    std::uint64_t* suspects;            // [row]
     std::int64_t a_stride;
     std::int64_t scale_stride;
     std::int64_t instructions;
@@ -154,7 +159,7 @@ struct Fp4Kernels {
 struct IntegerKernels {
     void (*multiply)(const IntegerTask&);
     bool can_fold;      // whether FP4 instructions may be folded: their sums are rounded toward zero
-    Fp4Kernels fp4[2];  // on 16-bit operands, and on bytes; null where no instruction multiplies those
+    Fp4Kernels fp4[3];  // by Fp4Operands; null where no instruction multiplies bytes
 
     static const IntegerKernels portable, avx2, avx512, avx512_vnni, neon;
 };

@@ -23,6 +23,7 @@
 namespace {
 
 using ulp::BlockScaledModel;
+using ulp::gemm_kernels::Fp4Operands;
 using ulp::gemm_kernels::IntegerKernels;
 using ulp::gemm_kernels::Kernels;
 using ulp::test::Fp4Case;
@@ -86,13 +87,14 @@ TEST_CASE("FP4 instructions are folded where the scales of each line lie near ea
     };
     const auto sets = fp4_kernel_sets();
     const Kernels& bytes = sets.back();
-    const Kernels& words = sets[sets.size() - 2];
+    const Kernels& widest = sets[sets.size() - 2];
     for (const char* key : fp4_keys) {
         const bool powers = std::string(key).find("mxf4") != std::string::npos;
         CAPTURE(key);
-        CHECK(folding(key, bytes, 3).bytes == powers);
-        CHECK(folding(key, words, 5).folded[0] == 1);
-        CHECK_FALSE(folding(key, bytes, 5).bytes);
+        CHECK(folding(key, bytes, 3).operands == (powers ? Fp4Operands::bytes : Fp4Operands::bytes_by_terms));
+        CHECK(folding(key, bytes, 4).operands == (powers ? Fp4Operands::bytes_by_terms : Fp4Operands::words));
+        CHECK(folding(key, bytes, 8).operands == Fp4Operands::words);
+        CHECK(folding(key, widest, 5).folded[0] == 1);
         CHECK(folding(key, bytes, powers ? 8 : 5).folded[0] == 1);
         CHECK(folding(key, bytes, powers ? 9 : 6).folded[0] == 0);
     }
