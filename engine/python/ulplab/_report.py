@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import json
 import math
+import os
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import torch
@@ -130,6 +132,17 @@ LARGEST = {"fp16": 65504.0, "bf16": 3.3895313892515355e38, "fp32": 3.40282346638
 TINY = {"fp16": 2.0**-24, "bf16": 2.0**-133, "fp32": 2.0**-149}
 
 
+PAGE = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title><style>
+:root {{ color-scheme: light dark }} body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 1rem auto;
+padding: 0 1rem }} .verdict {{ font-size: 1.25rem }} .wide {{ overflow-x: auto }} table {{ border-collapse: collapse }}
+th, td {{ padding: .2rem .8rem .2rem 0; text-align: left; border-bottom: 1px solid #8886 }}
+</style></head><body><main><h1>{title}</h1>
+{body}
+</main></body></html>
+"""
+
+
 class Report:
     """modules          a dictionary for each module's path: products by pass, multiplications, overflows, underflows
                         (nonzero results that became zero), rounded (results), largest (magnitude among its results,
@@ -183,6 +196,51 @@ class Report:
         fields = {**self.__dict__, "products": dict(self.products), "overflows": self.overflows,
                   "underflows": self.underflows}
         return json.dumps(plain(fields))
+
+    def verdict(self) -> str:
+        """The report in a sentence: the first failure that it knows, with the remedy."""
+        first = self.first_not_finite
+        if first:
+            return (f"{first['value']} in {first['operation']} of {first['module'] or 'no module'} ({first['pass']}, step "
+                    f"{first['step']}{', ' + first['line'] if first['line'] else ''}). Remedy: {first['remedy']}.")
+        counts = {"updates that moved no weight": sum(each["unmoved"] for each in self.lost_updates.values()),
+                  "updates in place that changed nothing": sum(each["absorbed"] for each in self.modules.values()),
+                  "saturated operands": sum(each["saturated"] for each in self.modules.values())}
+        silent = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+        if not silent:
+            return "All values are finite, and no loss without an infinity was seen."
+        return (f"All values are finite; but {silent}." + (
+            " Remedy: fp32 masters, or new weights rounded stochastically." if self.lost_updates else ""))
+
+    def _repr_html_(self) -> str:
+        def table(head, rows):
+            cells = ["".join(f"<td>{html.escape(str(x))}</td>" for x in row) for row in rows]
+            return ("<div class='wide' tabindex='0'><table><thead><tr>" + "".join(f"<th scope='col'>{html.escape(x)}</th>" for x in head) +
+                    "</tr></thead><tbody>" + "".join(f"<tr>{row}</tr>" for row in cells) + "</tbody></table></div>")
+
+        passes, counts = ("forward", "input gradient", "weight gradient"), ("overflows", "underflows", "absorbed", "saturated")
+        parts = [f"<p class='verdict'>{html.escape(self.verdict())}</p>", f"<p>{html.escape(repr(self).splitlines()[0])}</p>"]
+        if self.first_not_finite:
+            parts += ["<h2>Where it began</h2>", table(("what", "value"), self.first_not_finite.items())]
+        parts += ["<h2>By module</h2>", table(
+            ("module", *passes, *counts, "largest"),
+            [(name or "(no module)", *(each["products"].get(x, 0) for x in passes), *(each[x] for x in counts),
+              f"{each['largest']:.4g}") for name, each in self.modules.items()])]
+        if self.lost_updates:
+            parts += ["<h2>Updates lost</h2>", table(("parameter", "weights", "not moved", "steps"), [
+                (name, each["elements"], each["unmoved"], each["steps"]) for name, each in self.lost_updates.items()])]
+        for title, found in (("Not emulated", self.not_emulated), ("Left in fp32", self.left_in_fp32)):
+            parts += [f"<h2>{title}</h2>", table(("what", "times"), found.items())] if found else []
+        if self.against is not None:
+            parts += ["<h2>Against fp32</h2>", f"<pre class='wide' tabindex='0'>{html.escape(repr(self.against))}</pre>"]
+        return "\n".join(parts)
+
+    def page(self, file: str | os.PathLike[str]) -> None:
+        """Writes the report as one HTML page, the verdict first, under a temporary name that is then renamed."""
+        temporary = f"{os.fspath(file)}.part"
+        with open(temporary, "w", encoding="utf-8") as out:
+            out.write(PAGE.format(title=html.escape(f"{self.recipe} on {self.backend}"), body=self._repr_html_()))
+        os.replace(temporary, file)
 
     def __repr__(self):
         lines = [f"{self.recipe} on {self.backend}: {int(self.products)} products ({self.path})",

@@ -236,6 +236,22 @@ class Gated(nn.Module):
         return self.head(functional.layer_norm(x + self.down(functional.relu(self.up(x))), (8,)))
 
 
+def test_a_report_s_page_says_the_verdict_first_and_escapes_names(tmp_path):
+    model = nn.Module()
+    model.add_module("<b>&", Gated())
+    file = tmp_path / "report.html"
+    with emulated() as run:
+        model.half().get_submodule("<b>&")(torch.ones(2, 8).half())
+    run.report().page(file)
+    text = file.read_text()
+    verdict = run.report().verdict()
+    assert verdict.startswith("inf in mm of down") and "72000" in verdict and run.report()._repr_html_() in text
+    assert 0 < text.index("class='verdict'") < text.index("<table>") and "<b>" not in text and list(tmp_path.iterdir()) == [file]
+    with emulated() as run:
+        nn.Linear(8, 8).half()(torch.ones(2, 8).half())
+    assert run.report().verdict() == "All values are finite, and no loss without an infinity was seen."
+
+
 def test_a_forward_overflow_is_named_with_line_numbers_and_a_remedy_that_works():
     model, x = Gated().half(), torch.ones(2, 8).half()
     with emulated() as run:
