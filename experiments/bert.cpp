@@ -190,23 +190,28 @@ TextBatch batch_of_pairs(const WordPieces& pieces, std::vector<Encoded> pairs, R
 
 constexpr Index heads = 2;
 
+std::vector<TransformerBlock> blocks_of(Model& model, Index width, Index layers) {
+    std::vector<TransformerBlock> blocks;
+    for (Index i = 1; i <= layers; ++i) blocks.emplace_back(model, fmt::format("block{}", i), width, heads);
+    return blocks;
+}
+
 struct SmallBert {
     Embedding words, places, types;
     LayerNorm norm;
-    TransformerBlock block1, block2;
+    std::vector<TransformerBlock> blocks;
     Linear mlm_hidden;
     LayerNorm mlm_norm;
     Linear mlm_out;
     Linear pooler;
     Linear nsp_out;
 
-    SmallBert(Model& model, Index rows, Index width)
+    SmallBert(Model& model, Index rows, Index width, Index layers)
         : words(model, "words", rows, width),
           places(model, "places", 64, width),
           types(model, "types", 2, width),
           norm(model, "norm", width),
-          block1(model, "block1", width, heads),
-          block2(model, "block2", width, heads),
+          blocks(blocks_of(model, width, layers)),
           mlm_hidden(model, "mlm_hidden", width, width),
           mlm_norm(model, "mlm_norm", width),
           mlm_out(model, "mlm_out", width, rows),
@@ -226,7 +231,7 @@ struct SmallBert {
         // Places and types count double: with less some seeds never learn to compare words of the two sentences.
         Var x = norm(add(add(word, scaled(place, 2)), scaled(type, 2)));
         const Var penalty = padding_penalty(tape, batch);
-        x = block2(block1(x, false, penalty), false, penalty);
+        for (const TransformerBlock& block : blocks) x = block(x, false, penalty);
         const Var flat = reshape(x, {batch.count * batch.length, x.dim(2)});
         const Var masked = embedding(flat, batch.places, {static_cast<Index>(batch.places.size())});
         return {mlm_out(mlm_norm(gelu(mlm_hidden(masked)))), nsp_out(tanh(pooler(first_place_of(x))))};
@@ -275,8 +280,9 @@ TaskBuilder text_task(const RunContext& context, const WordPieces& pieces) {
     const TextBatch test = batch_of_pairs(pieces, of("test_pairs", "test"), Random(context.seed, "masks of the test"));
     const Index size = settings.integer("batch");
     const Index hidden = settings.integer("hidden");
+    const Index layers = settings.integer("layers");
     return [=, &pieces](Model& model, std::uint64_t seed) -> Task {
-        const SmallBert net(model, pieces.rows(), hidden);
+        const SmallBert net(model, pieces.rows(), hidden, layers);
         const auto order = batches(static_cast<Index>(all->size()), size, seed);
         const auto loss = [=, &pieces](Tape& tape, std::int64_t step) {
             std::vector<Encoded> pairs;
@@ -376,10 +382,11 @@ Experiment experiment() {
             {Chapter::language, 1},
             {integer_setting("steps", "training steps", 1200, 3000, 2, 1000000).smoke(2),
              integer_setting("batch", "sentence pairs a step", 16, 16, 4, 4096),
-             integer_setting("hidden", "width of the net", 32, 32, 4, 1024),
+             integer_setting("hidden", "width of the net", 32, 32, 4, 1024).published(128),
+             integer_setting("layers", "blocks of attention", 2, 2, 1, 24).published(4),
              integer_setting("pairs", "generated sentence pairs to train on", 4000, 40000, 4, 10000000).smoke(100),
              integer_setting("test_pairs", "generated sentence pairs to test on", 200, 1000, 1, 100000).smoke(20),
-             integer_setting("seeds", "runs of each arithmetic", 3, 10, 1, 100).smoke(1),
+             integer_setting("seeds", "runs of each arithmetic", 3, 10, 1, 100).smoke(1).published(1),
              real_setting("learning_rate", "of Adam", 3e-3, 3e-3, 0, 10),
              mixed_control("mask_special masks special tokens too", {"mask_special"})},
             run,

@@ -222,7 +222,7 @@ class Suspicions {
             for (const auto& [name, of_a, of_b] :
                  {std::tuple{"A", true, false}, {"B", false, true}, {"A and B", true, true}}) {
                 add(fmt::format("the scales of {} are those of the {} block", name, by > 0 ? "next" : "preceding"),
-                    [=](Operands<Real> given) {
+                    [=, of_a = of_a, of_b = of_b](Operands<Real> given) {  // clang 14 captures no structured binding
                         if (of_a) shifted(given.a_scales, true, by);
                         if (of_b) shifted(given.b_scales, false, by);
                         return given;
@@ -231,7 +231,7 @@ class Suspicions {
         }
         for (const auto& [name, of_a, of_b] :
              {std::tuple{"A", true, false}, {"B", false, true}, {"A and B", true, true}}) {
-            add(fmt::format("the scales of {} are left out", name), [=](Operands<Real> given) {
+            add(fmt::format("the scales of {} are left out", name), [of_a = of_a, of_b = of_b](Operands<Real> given) {
                 if (of_a) given.a_scales.reset();
                 if (of_b) given.b_scales.reset();
                 return given;

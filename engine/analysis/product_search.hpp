@@ -84,7 +84,7 @@ template <class Real>
 bool tells_numbers(const MatrixOf<Real>& d) {
     std::vector<WordOf<Real>> words = words_of(d);
     std::ranges::sort(words);
-    return std::ranges::unique(words).begin() - words.begin() >= std::min<Index>(16, d.size());
+    return std::unique(words.begin(), words.end()) - words.begin() >= std::min<Index>(16, d.size());
 }
 
 template <class Real>

@@ -30,7 +30,8 @@ nlohmann::ordered_json settings_json(const Experiment& experiment) {
                         {"help", setting.help},
                         {"smoke", to_text(setting.at(RunSize::smoke))},
                         {"quick", to_text(setting.quick)},
-                        {"full", to_text(setting.full)}});
+                        {"full", to_text(setting.full)},
+                        {"published", to_text(setting.at(RunSize::published))}});
     }
     return list;
 }
@@ -165,8 +166,9 @@ ExitCode run_grid(const GridOptions& options, const fs::path& out, bool force) {
 /// Throws UsageError for what the grid says itself.
 void require_grid_alone(const RunCommandOptions& options) {
     const RunOptions& run = options.run;
-    const bool more = !options.names.empty() || run.seed != 1 || run.full || run.smoke || !run.assignments.empty() ||
-                      !run.backend.empty() || !run.mnist.empty() || !run.text.empty() || run.json;
+    const bool more = !options.names.empty() || run.seed != 1 || run.size() != RunSize::quick ||
+                      !run.assignments.empty() || !run.backend.empty() || !run.mnist.empty() || !run.text.empty() ||
+                      run.json;
     if (!more) return;
     throw UsageError(
         "--grid FILE names the experiment, its seeds, units and settings; beside it stand --out, --force, --shard, "

@@ -49,7 +49,7 @@ std::string expectation_of(const Claim& claim) {
 
 std::string_view shown_verdict(const Claim& claim, RunSize size) {
     const bool as_good = claim.parity && !claim.parity->worse && claim.verdict == Verdict::reproduced;
-    return as_good && size != RunSize::full ? "no difference yet" : verdict_name(claim.verdict);
+    return as_good && size < RunSize::full ? "no difference yet" : verdict_name(claim.verdict);
 }
 
 namespace {

@@ -46,6 +46,23 @@ void check_backend(const std::string& backend, const std::vector<const Experimen
     }
 }
 
+bool has_published_size(const Experiment& experiment) {
+    return std::ranges::any_of(experiment.settings, [](const Setting& one) { return one.published_value.has_value(); });
+}
+
+/// Throws UsageError for an experiment without a published size.
+void require_published(const std::vector<const Experiment*>& chosen) {
+    for (const Experiment* experiment : chosen) {
+        if (has_published_size(*experiment)) continue;
+        std::vector<std::string> names;
+        for (const Experiment& each : experiments()) {
+            if (has_published_size(each)) names.push_back(each.name);
+        }
+        throw UsageError(fmt::format("{} has no --published size; there is one of {}. Say --full", experiment->name,
+                                     fmt::join(names, ", ")));
+    }
+}
+
 bool has_own_settings(const Request& request) { return request.backend.empty() && request.settings.changed().empty(); }
 
 /// What to do about claims that failed in a run with the experiment's own settings.
@@ -132,7 +149,12 @@ void declare_run_options(OptionParser& app, RunOptions& options) {
     app.add_option("--out", options.out, "folder for the results").capture_default_str().type_name("DIR");
     const DeclaredOption full = app.add_flag("--full", options.full, "the long version: more samples, more steps");
     app.add_flag("!--quick", options.full, "the short version (default)").excludes(full);
-    app.add_flag("--smoke", options.smoke, "as short as can be: to compare bits, not to judge claims").excludes(full);
+    const DeclaredOption smoke =
+        app.add_flag("--smoke", options.smoke, "as short as can be: to compare bits, not to judge claims")
+            .excludes(full);
+    app.add_flag("--published", options.published, "the sources' own net, one seed: hours, of experiments that have it")
+        .excludes(full)
+        .excludes(smoke);
     app.add_option("--set", options.assignments, "change a setting; may be repeated").type_name("KEY=VALUE").repeated();
     app.add_option("--unit", options.backend,
                    "matrix unit: soft:v100, soft:a100, soft:h100, soft:ieee, eigen ...; not for experiments whose "
@@ -147,6 +169,7 @@ void declare_run_options(OptionParser& app, RunOptions& options) {
 }
 
 ExitCode run_experiments(const std::vector<const Experiment*>& chosen, const RunOptions& options) {
+    if (options.published) require_published(chosen);
     std::vector<Request> requests;
     for (const Experiment* experiment : chosen) {
         requests.push_back({experiment, options.seed, options.size(),

@@ -59,6 +59,7 @@ struct RunOptions {
     std::filesystem::path out = "out";
     bool full = false;                     // --full
     bool smoke = false;                    // --smoke
+    bool published = false;                // --published
     std::vector<std::string> assignments;  // --set key=value
     std::string backend;                   // --unit SPEC
     std::string mnist;                     // --mnist DIR: the setting "mnist" where an experiment has it
@@ -67,7 +68,9 @@ struct RunOptions {
     bool verbose = false;                  // --verbose: every claim and product
     bool json = false;                     // --json
 
-    [[nodiscard]] RunSize size() const { return full ? RunSize::full : smoke ? RunSize::smoke : RunSize::quick; }
+    [[nodiscard]] RunSize size() const {
+        return published ? RunSize::published : full ? RunSize::full : smoke ? RunSize::smoke : RunSize::quick;
+    }
 };
 
 /// In the order given, each once; "all" stands for every experiment. Throws UsageError for a name that is none.

@@ -50,7 +50,7 @@ SettingValue parse(const Setting& setting, std::string_view text) {
 }  // namespace
 
 namespace {
-constexpr std::array<std::string_view, run_sizes.size()> size_names = {"smoke", "quick", "full"};
+constexpr std::array<std::string_view, run_sizes.size()> size_names = {"smoke", "quick", "full", "published"};
 }  // namespace
 
 std::string_view name_of(RunSize size) { return size_names.at(static_cast<std::size_t>(size)); }
@@ -92,7 +92,8 @@ std::string describe(const std::vector<Setting>& settings) {
     for (const Setting& setting : settings) {
         const std::string quick = to_text(setting.quick);
         const std::string full = to_text(setting.full);
-        const std::string value = quick == full ? quick : fmt::format("{}, --full {}", quick, full);
+        std::string value = quick == full ? quick : fmt::format("{}, --full {}", quick, full);
+        if (setting.published_value) value += ", --published " + to_text(*setting.published_value);
         text += fmt::format("  {:<18} {} [{}; {}]\n", setting.name, setting.help, value.empty() ? "none" : value,
                             range_text(setting));
     }

@@ -18,11 +18,12 @@ using SettingValue = std::variant<std::int64_t, double, std::string>;
 
 /// How long a run is.
 enum class RunSize : std::uint8_t {
-    smoke,  // seconds in all, to compare bits: too short for most claims
-    quick,  // the default
-    full    // what the register of claims rests on
+    smoke,     // seconds in all, to compare bits: too short for most claims
+    quick,     // the default
+    full,      // what the register of claims rests on
+    published  // the sources' own net: hours, one seed, of the experiments that have it
 };
-inline constexpr std::array run_sizes = {RunSize::smoke, RunSize::quick, RunSize::full};
+inline constexpr std::array run_sizes = {RunSize::smoke, RunSize::quick, RunSize::full, RunSize::published};
 std::string_view name_of(RunSize size);
 /// Throws DataError for a name that is none.
 RunSize run_size_by_name(std::string_view name);
@@ -34,22 +35,36 @@ struct Setting {
     SettingValue full;   // default with --full
     double min = 0;      // of numbers, inclusive
     double max = 0;
-    std::vector<std::string> choices;              // of texts: what is allowed; empty: anything
-    bool path = false;                             // a place on this machine: in the manifest, not in the result
-    std::optional<SettingValue> smoke_value = {};  // default with --smoke; none: that of quick
+    std::vector<std::string> choices;                  // of texts: what is allowed; empty: anything
+    bool path = false;                                 // a place on this machine: in the manifest, not in the result
+    std::optional<SettingValue> smoke_value = {};      // default with --smoke; none: that of quick
+    std::optional<SettingValue> published_value = {};  // default with --published; none: that of full
 
     /// The same with another default for --smoke: integer_setting("steps", ...).smoke(2).
     template <class Value>
     [[nodiscard]] Setting smoke(Value value) && {
-        if constexpr (std::is_integral_v<Value>) {
-            smoke_value = static_cast<std::int64_t>(value);
-        } else {
-            smoke_value = value;
-        }
+        smoke_value = as_setting(value);
+        return std::move(*this);
+    }
+    /// The same with another default for --published.
+    template <class Value>
+    [[nodiscard]] Setting published(Value value) && {
+        published_value = as_setting(value);
         return std::move(*this);
     }
     [[nodiscard]] const SettingValue& at(RunSize size) const {
+        if (size == RunSize::published) return published_value ? *published_value : full;
         return size == RunSize::full ? full : size == RunSize::smoke && smoke_value ? *smoke_value : quick;
+    }
+
+  private:
+    template <class Value>
+    static SettingValue as_setting(Value value) {
+        if constexpr (std::is_integral_v<Value>) {
+            return static_cast<std::int64_t>(value);
+        } else {
+            return value;
+        }
     }
 };
 

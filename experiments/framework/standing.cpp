@@ -99,6 +99,7 @@ void correct(std::vector<Standing>& all) {
 std::map<std::uint64_t, Runs> by_seed(std::span<const Register> registers) {
     std::map<std::uint64_t, Runs> seeds;
     for (const Register& one : registers) {
+        if (one.size == RunSize::published) continue;  // one seed, one net: beside the others, not in their place
         if (one.without.empty()) (one.size == RunSize::full ? seeds[one.seed].full : seeds[one.seed].quick) = &one;
     }
     return seeds;

@@ -133,7 +133,7 @@ std::vector<SweepCase> sweep_cases(std::string_view description, const std::stri
     const Json mode = grid.value("mode", Json("quick"));
     const auto named = std::ranges::find_if(run_sizes, [&](RunSize size) { return mode == name_of(size); });
     if (named == run_sizes.end()) {
-        refuse(place, "\"mode\" is \"smoke\", \"quick\" or \"full\", not " + mode.dump());
+        refuse(place, "\"mode\" is \"smoke\", \"quick\", \"full\" or \"published\", not " + mode.dump());
     }
     const Json lists = grid.value("settings", Json::object());
     if (!lists.is_object()) refuse(place, "\"settings\" must be an object: a name, and a value or a list of values");

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Makes a register, experiment by experiment: runs what is not complete in out/registers/ and takes its rows into the committed
 # file. Interrupted, it resumes where it stopped.
-# Usage: make.sh PROGRAM quick|full SEED [PART] [NAME...]    PART: what training runs leave out (scale, masters, sums, norms, all), or -
+# Usage: make.sh PROGRAM quick|full|published SEED [PART] [NAME...]    PART: what training runs leave out (scale, masters, sums, norms, all), or -
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-program=${1:?make.sh PROGRAM quick|full SEED [PART] [NAME...]} size=${2:?quick or full} seed=${3:?a seed} part=${4:--}
+program=${1:?make.sh PROGRAM quick|full|published SEED [PART] [NAME...]} size=${2:?quick, full or published} seed=${3:?a seed} part=${4:--}
 shift $(($# < 4 ? $# : 4))
-case $size in quick | full) ;; *) echo "make.sh: \"$size\" is no size of a register; there are quick and full" >&2; exit 2 ;; esac
+case $size in quick | full | published) ;; *) echo "make.sh: \"$size\" is no size of a register; there are quick, full and published" >&2; exit 2 ;; esac
 name=$size
 [ "$seed" = 1 ] || name+="-seed-$seed"
 left_out=()
