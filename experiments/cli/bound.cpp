@@ -87,7 +87,7 @@ BoundAnswer from_arrays(const Options& options, const BoundQuestion& q) {
     if (d_matrix && q.order.epilogue) throw UsageError("--d is compared with products without --alpha and --beta");
     if (c_matrix) product.c = view_of(*c_matrix);
     if (d_matrix) product.d = view_of(*d_matrix);
-    const auto scales_of = [&](const std::string& path, std::int64_t lines, bool of_b) -> LoadedMatrix<float> {
+    const auto scales_of = [&, k = k](const std::string& path, std::int64_t lines, bool of_b) -> LoadedMatrix<float> {
         if (path.empty()) return {};
         if (!q.scaled) return load_block_scales(path, lines, k, q.scale_block(), of_b);
         LoadedMatrix<float> scales = load_scales(path, q.scaled->scale_format);
