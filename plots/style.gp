@@ -12,8 +12,8 @@ page = format eq 'page.svg'   # for a phone: 380 pixels are shown as 350
 if (page) {
     points = 14
     key_spacing = 0.85
-    if (!exists("panel_rows")) { panel_rows = 1 }
-    set terminal svg size 380,(panel_rows == 1 ? 270 : 60 + 180 * panel_rows) dynamic font 'DejaVu Sans,Helvetica,Arial,sans-serif,14' enhanced background rgb 'white'
+    if (!exists("panel_rows")) { panel_rows = 1; page_foot = 30 }
+    set terminal svg size 380,(panel_rows == 1 ? 240 + page_foot : 60 + 180 * panel_rows) dynamic font 'DejaVu Sans,Helvetica,Arial,sans-serif,14' enhanced background rgb 'white'
 } else { if (format eq 'svg') {
     points = 17
     key_spacing = 0.85   # this terminal counts a line as higher

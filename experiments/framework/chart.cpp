@@ -22,6 +22,15 @@ std::string format_of(const Axis& axis) {
     return axis.log_base > 1 ? "%g" : "";
 }
 
+std::size_t longest_name(const Axis& axis) {
+    std::size_t longest = 0;
+    for (const auto& [at, name] : axis.names) longest = std::max(longest, name.size());
+    return longest;
+}
+
+/// Degrees by which a page turns the names of many categories.
+int name_slant(const Axis& axis) { return longest_name(axis) > 14 ? 60 : 35; }
+
 /// Names of categories, those that stand close in lines and small.
 std::string names_of(char letter, const Axis& axis) {
     std::string names;
@@ -36,7 +45,7 @@ std::string names_of(char letter, const Axis& axis) {
     for (const auto& [at, name] : axis.names) {
         slanted += fmt::format("{}{} {}", slanted.empty() ? "" : ", ", gnuplot_string(name), at);
     }
-    return text + fmt::format("if (page) {{ set xtics ({}) scale 0 rotate by 35 right }}\n", slanted);
+    return text + fmt::format("if (page) {{ set xtics ({}) scale 0 rotate by {} right }}\n", slanted, name_slant(axis));
 }
 
 /// Lines that the longest name takes.
@@ -49,8 +58,9 @@ std::size_t name_lines(const Axis& axis) {
 std::string settings_of(char letter, const Axis& axis) {
     std::string text;
     if (!axis.label.empty()) text += fmt::format("set {}label {} noenhanced\n", letter, gnuplot_string(axis.label));
-    if (letter == 'y' && axis.label.size() > 24) {  // a page's sheet is low
-        text += fmt::format("if (page) {{ set ylabel {} noenhanced }}\n", gnuplot_lines(wrapped(axis.label, 24)));
+    if (const std::size_t most = letter == 'y' ? 24 : 34; axis.label.size() > most) {  // a page's sheet is small
+        text += fmt::format("if (page) {{ set {}label {} noenhanced }}\n", letter,
+                            gnuplot_lines(wrapped(axis.label, most)));
     }
     if (axis.log_base > 1) text += fmt::format("set logscale {} {}\n", letter, axis.log_base);
     if (const std::string format = format_of(axis); !format.empty()) {
@@ -86,7 +96,8 @@ std::string place(const std::optional<double>& at, int edge) {
     return at ? fmt::format("first {}", *at) : fmt::format("graph {}", edge);
 }
 
-std::string label_of(const Guide& guide, std::size_t number, bool is_level, bool is_area) {
+/// `before`: upright lines with words that come before it; on a page their words stand one below the other.
+std::string label_of(const Guide& guide, std::size_t number, bool is_level, bool is_area, int before) {
     const char* side = guide.opposite == is_level ? "left" : "right";
     const std::string at = is_level ? fmt::format("graph {},first {}", guide.opposite ? 0.02 : 0.98, *guide.bottom)
                                     : fmt::format("{},{}", guide.left ? place(guide.left, 0) : "graph 0.015",
@@ -95,8 +106,13 @@ std::string label_of(const Guide& guide, std::size_t number, bool is_level, bool
         is_level ? "0,0.6" : fmt::format("{},{}", guide.opposite ? -0.7 : 0.7, guide.top ? -0.9 : 0.0);
     const bool is_upright = !is_level && !is_area;
     const std::string words = gnuplot_lines(wrapped(guide.text, is_upright ? 24 : 100));
-    return fmt::format("set label {} {} at {} {} offset {} noenhanced font {} front\n", number, words, at, side, offset,
-                       is_area ? "small" : "tiny textcolor rgb 0x555555");
+    std::string text = fmt::format("set label {} {} at {} {} offset {} noenhanced font {} front\n", number, words, at,
+                                   side, offset, is_area ? "small" : "tiny textcolor rgb 0x555555");
+    if (is_upright && before > 0) {
+        text += fmt::format("if (page) {{ set label {} offset {},{} }}\n", number, guide.opposite ? -0.7 : 0.7,
+                            -0.9 - 2.4 * before);
+    }
+    return text;
 }
 
 std::string rgb_of(int colour, bool is_area) {
@@ -115,6 +131,7 @@ double beyond_room(const Figure& drawing) {
 std::string guides_of(const Figure& drawing) {
     std::string text;
     std::size_t count = 0;
+    int upright_lines = 0;
     for (const Guide& guide : drawing.guides) {
         ++count;
         const bool is_level = guide.bottom && guide.bottom == guide.top;
@@ -126,7 +143,9 @@ std::string guides_of(const Figure& drawing) {
                                       colour, guide.dash)
                         : fmt::format("set object {} rectangle {} behind fillcolor {} fillstyle solid {} noborder\n",
                                       count, ends, colour, guide.strength);
-        if (!guide.text.empty()) text += label_of(guide, count, is_level, !is_line);
+        if (guide.text.empty()) continue;
+        text += label_of(guide, count, is_level, !is_line, upright_lines);
+        upright_lines += is_line && !is_level ? 1 : 0;
     }
     // What the axis cannot show lies in a band of its own.
     std::optional<double> low, high;
@@ -350,6 +369,13 @@ std::vector<int> colours_of(const std::vector<std::string>& names, std::vector<i
     return colours;
 }
 
+int page_foot(const Figure& drawing) {
+    const Axis& x = drawing.axes.x;
+    if (x.names.size() <= 3) return 30;
+    const double letter = name_slant(x) == 60 ? 7.2 : 4.8;  // the height of one, turned
+    return 30 + static_cast<int>(letter * static_cast<double>(longest_name(x))) - (x.label.empty() ? 20 : 0);
+}
+
 std::string axis_settings(const Figure& drawing) {
     const auto& [x, y] = drawing.axes;
     std::string text = settings_of('x', x) + settings_of('y', y);
@@ -358,11 +384,9 @@ std::string axis_settings(const Figure& drawing) {
     }
     if (!x.names.empty()) {
         const double label = x.label.empty() ? 2.5 : 4.5;
-        std::size_t longest = 0;
-        for (const auto& [at, name] : x.names) longest = std::max(longest, name.size());
-        text += fmt::format("set bmargin (page ? {} : {} + caption_lines)\n",
-                            x.names.size() > 3 ? label - 1 + 0.28 * static_cast<double>(longest) : label + 1,
-                            label + 1.1 * static_cast<double>(name_lines(x) - 1));
+        text += fmt::format("set bmargin ({} + caption_lines)\nif (page) {{ set bmargin at screen {:.3f} }}\n",
+                            label + 1.1 * static_cast<double>(name_lines(x) - 1),
+                            (page_foot(drawing) + 40.0) / (page_foot(drawing) + 240.0));
     }
     return text;
 }

@@ -102,7 +102,8 @@ std::string erratum_anchor(std::size_t number) { return fmt::format("wrong-{}", 
 
 std::string statement_of(const Erratum& erratum) {
     const std::string place = place_in(erratum.source);
-    return prose_html(place.empty() ? erratum.source : place);
+    const bool is_quote = std::ranges::count(place, ' ') >= 2;  // and not the name of a place: "matrixMul"
+    return prose_html(is_quote ? place : erratum.claims.front()->statement);
 }
 
 constexpr std::string_view nothing_wrong = "<p>Nothing: no claim was refuted.</p>\n";
@@ -206,10 +207,11 @@ std::string errata_lines(const std::vector<StoredResult>& results) {
     std::string html = "<ol class=\"errata\">\n";
     for (std::size_t i = 0; i < std::min(shown, errata.size()); ++i) {
         const Claim& claim = *errata[i].claims.front();
+        const std::string said = statement_of(errata[i]), found = prose_html(claim.statement);
         html += fmt::format(
             "<li><strong>{}</strong> <span class=\"source\">{}</span><br>{} Measured: <span "
             "class=\"value\">{}</span>. <a href=\"{}#{}\">{}</a></li>\n",
-            statement_of(errata[i]), escaped(document_of(errata[i].source)), prose_html(claim.statement),
+            said, escaped(said != found ? document_of(errata[i].source) : errata[i].source), said == found ? "" : found,
             escaped(claim.measured), errata_page, erratum_anchor(i),
             errata[i].claims.size() == 1 ? "the counter-example"
                                          : fmt::format("all {} counter-examples", errata[i].claims.size()));
@@ -229,7 +231,7 @@ std::string errata_html(const std::vector<StoredResult>& results) {
         for (const Claim* claim : errata[i].claims) {
             html += fmt::format(
                 "<li>{} {} Measured: <span class=\"value\">{}</span>. <span class=\"source\">{}</span></li>\n",
-                verdict_html(claim->verdict), escaped(claim->statement), escaped(claim->measured),
+                verdict_html(claim->verdict), prose_html(claim->statement), escaped(claim->measured),
                 link_to_claim(*claim));
         }
         html += "</ul>\n</section>\n";

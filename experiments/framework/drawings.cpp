@@ -108,7 +108,7 @@ namespace {
 /// The names of a drawing's curves, each once, with their colours: gnuplot's groups gnuplot_plot_<n>, of which each has
 /// a title; one that says as much itself has no name.
 std::string key_html(std::string_view svg) {
-    constexpr std::string_view mark = "<title>", stroke = "rgb(";
+    constexpr std::string_view mark = "<title>", stroke = "'rgb(";
     std::string html;
     for (std::size_t at = svg.find("gnuplot_plot_"); at != std::string_view::npos;) {
         const std::size_t title = svg.find(mark, at), end = svg.find("</title>", at);
@@ -121,7 +121,7 @@ std::string key_html(std::string_view svg) {
         if (html.find(">" + name + "<") != std::string::npos || html.find(">" + whole + "<") != std::string::npos)
             continue;
         html += fmt::format("<span style=\"border-color:{}\">{}</span>\n",
-                            svg.substr(colour, svg.find(')', colour) + 1 - colour), name);
+                            svg.substr(colour + 1, svg.find(')', colour) - colour), name);
     }
     return html.empty() ? "" : "<span class=\"key\">\n" + html + "</span>\n";
 }
@@ -172,14 +172,26 @@ std::string badge_of(const StoredResult& result, const StoredFigure& figure) {
     return "models of matrix units";
 }
 
+/// The units behind a figure; what stands behind each the chapter says once.
+std::string units_html(const StoredResult& result, const StoredFigure& figure) {
+    std::string names;
+    for (const std::string& line : result.evidence) {
+        const std::string unit = line.substr(0, line.find("): ") + 1);
+        if (figure.evidence.find(unit) != std::string::npos) names += (names.empty() ? "" : "; ") + escaped(unit);
+    }
+    if (names.empty()) return figure.evidence.empty() ? "" : "<p>" + prose_html(figure.evidence) + "</p>\n";
+    return fmt::format("<p>Units: {}. <a href=\"#evidence\">What stands behind them</a></p>\n", names);
+}
+
 }  // namespace
 
 std::string figure_html(const StoredResult& result, const StoredFigure& figure) {
     const auto& [seen, more] = first_three(figure.meaning);
     std::string folded;
-    for (const std::string_view text : {more, std::string_view(figure.caption), std::string_view(figure.evidence)}) {
+    for (const std::string_view text : {more, std::string_view(figure.caption)}) {
         if (!text.empty()) folded += "<p>" + prose_html(text) + "</p>\n";
     }
+    folded += units_html(result, figure);
     return fmt::format(
         "<figure id=\"{0}-{1}\" class=\"answers\">\n{2}\n<figcaption>\n"
         "<p>{3}</p>\n<details class=\"evidence\"><summary><span class=\"badge\">{4}</span></summary>\n{5}"

@@ -59,13 +59,14 @@ std::string variables_of(const Figure& drawing) {
     const std::vector<std::string> lines = wrapped(drawing.caption, caption_width);
     return text + fmt::format(
                       "figure = {}\ntitle_text = {}\ncaption_text = {}\ncaption_lines = {}\nseries_names = {}\n"
-                      "frames = {}\npanel_rows = {}\n",
+                      "frames = {}\npanel_rows = {}\npage_foot = {}\n",
                       gnuplot_string(drawing.name), gnuplot_string(drawing.title), gnuplot_lines(lines), lines.size(),
                       gnuplot_string(series_list(drawing.series)), drawing.frames,
                       drawing.plot == "nets" ? 4
                       : drawing.plot == "partial_sums" || drawing.plot == "attention"
                           ? 2
-                          : std::max<std::size_t>(1, drawing.panels.size()));
+                          : std::max<std::size_t>(1, drawing.panels.size()),
+                      page_foot(drawing));
 }
 
 /// A template draws its arms, which follow the series of their reference, with the line types from 1 on.

@@ -297,11 +297,11 @@ std::string line_chart(const std::vector<ChartLine>& lines, const ChartAxes& axe
     xs.widen();
     ys.widen();
     // Few lines with short names have them at their ends, others in rows below.
-    constexpr std::size_t few = 4, brief = 12;
+    constexpr std::size_t few = 4, brief = 16;
     std::size_t longest = 0;
     for (const ChartLine& line : lines) longest = std::max(longest, line.name.size());
     const bool direct = lines.size() <= few && longest <= brief;
-    const double end = width - right - (direct ? 9 * static_cast<double>(longest) : 0);
+    const double end = width - right - (direct ? 8 * static_cast<double>(longest) : 0);
     const double bottom = top + plot_height + 60;
     const auto place_x = [&](double x) { return left + (end - left) * (x - xs.low) / (xs.high - xs.low); };
     const auto place_y = [&](double y) { return bottom - (bottom - top) * (y_of(y) - ys.low) / (ys.high - ys.low); };

@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <sstream>
 
 #include "engine/files/whole_file.hpp"
@@ -50,10 +51,14 @@ std::string run_html(const StoredResult& result) {
         escaped(command_of(result)), result.experiment, result.experiment);
 }
 
-std::string evidence_html(const StoredResult& result) {
-    if (result.evidence.empty()) return "";
-    std::string html = "<details><summary>Hardware evidence behind the models used</summary>\n<ul>\n";
-    for (const std::string& line : result.evidence) html += fmt::format("<li>{}</li>\n", escaped(line));
+/// What stands behind the units of a chapter, each once.
+std::string evidence_html(const Results& results) {
+    std::set<std::string> lines;
+    for (const StoredResult& result : results) lines.insert(result.evidence.begin(), result.evidence.end());
+    if (lines.empty()) return "";
+    std::string html =
+        "<details id=\"evidence\"><summary>What stands behind the units of this chapter</summary>\n<ul>\n";
+    for (const std::string& line : lines) html += fmt::format("<li>{}</li>\n", escaped(line));
     return html + "</ul>\n</details>\n";
 }
 
@@ -115,12 +120,12 @@ std::string section_html(const StoredResult& result, const Results& reported) {
     return fmt::format(
         "<section id=\"{}\" class=\"finding\">\n<p class=\"topic\">{}</p>\n<h2>{}</h2>\n{}<details "
         "class=\"more\"{}><summary>{}{} claims: {}</summary>\n<p class=\"question\">{}</p>\n{}{}<div "
-        "class=\"folded\">{}{}{}{}</div>\n</details>\n</section>\n",
+        "class=\"folded\">{}{}{}</div>\n</details>\n</section>\n",
         result.experiment, prose_html(result.title), finding_html(result),
         result.figures.empty() ? "" : figure_html(result, result.figures.front()),
         all_hold(result.claims) ? "" : " open", others, result.claims.size(), counts_html(result.claims),
         prose_html(result.question), origin_html(result.experiment, reported), more, claims_html(result),
-        seen_html(result), evidence_html(result), run_html(result));
+        seen_html(result), run_html(result));
 }
 
 std::string chapter_html(const Results& results, const std::string& chapter, const Results& reported) {
@@ -133,7 +138,7 @@ std::string chapter_html(const Results& results, const std::string& chapter, con
     if (results.size() > 1) html += "<ul class=\"contents\">\n" + contents + "</ul>\n";
     html += "<div class=\"findings\">\n";
     for (const StoredResult& result : results) html += section_html(result, reported);
-    return html + "</div>\n";
+    return html + "</div>\n" + evidence_html(results);
 }
 
 struct Link {
@@ -197,7 +202,7 @@ std::string answer_html(const Results& results) {
     std::string answer = "Low precision overflows, swamps and underflows";
     if (all == 0) return answer + ".";
     const int worse = all - counts[Verdict::reproduced] - counts[Verdict::undecided];
-    answer += fmt::format("; in {} of {} comparisons training learns as well as in fp32 all the same",
+    answer += fmt::format(". Yet in {} of {} comparisons training learns as well as in fp32",
                           counts[Verdict::reproduced], all);
     if (worse > 0) answer += fmt::format(", in {} it does not", worse);
     if (counts[Verdict::undecided] > 0)

@@ -127,7 +127,7 @@ SMALLEST = """Math.min(99, ...[...document.querySelectorAll('.drawing svg, svg.c
 REPEATED = """(() => {
   const count = {};
   for (const e of document.querySelectorAll('p, li, h2, figcaption, summary')) {
-    if (e.querySelector('p, li, summary')) continue;
+    if (e.querySelector('p, li, summary') || e.className === 'source') continue;
     for (const one of e.textContent.split(/(?<=[.!?])\\s+/)) if (one.length >= 60) count[one] = (count[one] || 0) + 1;
   }
   return Object.entries(count).sort((a, b) => b[1] - a[1])[0] || ['', 0];
