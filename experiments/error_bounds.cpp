@@ -98,11 +98,12 @@ struct Point {
         for (const Judged& p : products) sum += p.*what / p.magnitude;
         return sum / static_cast<double>(products.size());
     }
-    [[nodiscard]] double largest_error() const {
-        double largest = 0;
-        for (const Judged& p : products) largest = larger(largest, std::abs(p.error) / p.magnitude);
-        return largest;
+    [[nodiscard]] double largest(double Judged::*what) const {
+        double most = 0;
+        for (const Judged& p : products) most = larger(most, std::abs(p.*what) / p.magnitude);
+        return most;
     }
+    [[nodiscard]] double largest_error() const { return largest(&Judged::error); }
     /// Share of these correct products that a test with |D - exact| <= atol + rtol |exact| refuses.
     [[nodiscard]] double refused(double rtol, double atol) const {
         std::int64_t count = 0;
@@ -280,8 +281,8 @@ Figure figure_of(const Study& study, Data data, const std::string& evidence) {
     const bool positive = data == Data::uniform;
     Figure figure{data_names.at(index),
                   positive ? "Errors and bounds: positive data" : "Errors and bounds: normal data",
-                  "Relative to the sum of the magnitudes. Line: bound for all operands. Dashes: by the unit's partial "
-                  "sums. Dots: expected on average. Marks: largest error measured.",
+                  "Relative to the sum of the magnitudes. Of many products the largest: line, bound for all operands; "
+                  "dashes, bound by the unit's partial sums; marks, error measured. Dots: expected on average.",
                   "", evidence};
     const auto add = [&](const Unit& unit, const char* what, const auto& y) {
         Series series{fmt::format("{} {}", unit.name, what)};
@@ -291,8 +292,8 @@ Figure figure_of(const Study& study, Data data, const std::string& evidence) {
         figure.series.push_back(std::move(series));
     };
     for (const Unit& unit : units) {
-        add(unit, "bound", [](const Point& p) { return p.mean(&Judged::bound); });
-        add(unit, "running", [](const Point& p) { return p.mean(&Judged::running); });
+        add(unit, "bound", [](const Point& p) { return p.largest(&Judged::bound); });
+        add(unit, "running", [](const Point& p) { return p.largest(&Judged::running); });
         add(unit, "expected", [](const Point& p) { return std::abs(p.mean(&Judged::expected)); });
         add(unit, "measured", [](const Point& p) { return p.largest_error(); });
     }
@@ -300,7 +301,7 @@ Figure figure_of(const Study& study, Data data, const std::string& evidence) {
         const Point& last = study.points.at(u).at(index).back();
         figure.meaning +=
             fmt::format("{}{}: the largest error at k = {} is {:.2g} of the bound.", u == 0 ? "" : " ",
-                        units.at(u).name, study.k.back(), last.largest_error() / last.mean(&Judged::bound));
+                        units.at(u).name, study.k.back(), last.largest_error() / last.largest(&Judged::bound));
     }
     figure.axes = {power_axis("k, products in a sum", 2), power_axis("error over the sum of the magnitudes", 10)};
     for (int u = 1; u <= static_cast<int>(units.size()); ++u) {

@@ -221,15 +221,17 @@ void figure_accuracy(const Study& study, const ScalePrediction& prediction, Resu
                     .to = study.exponents.back() + 0.7,
                     .step = 4.0},
                    percent_axis("accuracy")};
-    figure.looks = {{.colour = black, .width = 1.5, .dash = 2, .title = "fp32, minimum and maximum"},
-                    {.colour = black, .width = 1.5, .dash = 2, .title = ""},
+    figure.looks = {{.mark = Mark::none},
                     {.mark = Mark::none},
-                    {.mark = Mark::linespoints, .colour = 1, .size = 1.3, .title = "fp16, constant scale"},
-                    {.mark = Mark::points, .colour = 1, .point = 2, .size = 0.7, .title = "its minimum and maximum"},
-                    {.mark = Mark::points, .colour = 1, .point = 2, .size = 0.7, .title = ""},
-                    {.colour = 3, .width = 5, .title = "fp16, moving scale"}};
-    figure.guides = {{.left = first - 0.5, .right = last + 0.5, .strength = 0.13, .colour = 3}};
-    figure.notes = {{first - 0.5, 10, "predicted to work"}};
+                    {.mark = Mark::none},
+                    {.mark = Mark::linespoints, .colour = 2, .size = 1.3, .title = "fp16, constant scale"},
+                    {.mark = Mark::points, .colour = 2, .point = 2, .size = 0.7, .title = "its minimum and maximum"},
+                    {.mark = Mark::points, .colour = 2, .point = 2, .size = 0.7, .title = ""},
+                    {.colour = 3, .width = 2.5, .dash = 2, .title = "fp16, moving scale"}};
+    figure.guides = {{.left = first - 0.5, .right = last + 0.5, .strength = 0.13, .colour = 3},
+                     {.bottom = 100 * reference.least, .top = 100 * reference.largest}};
+    figure.notes.push_back({0, 100 * reference.least - 9, "grey: fp32, minimum to maximum"});
+    figure.notes.push_back({first - 0.5, 10, "predicted to work"});
     result.figure(std::move(figure));
 }
 

@@ -322,8 +322,9 @@ void claim_dispatch(Result& result) {
 }
 
 void figure_padding(const Gpu& gpu, Result& result) {
-    Figure figure{"padding", "A width that is not a multiple of 8 costs more than the padding",
-                  "Least time of a 512 x n x 1024 product on a V100, relative to n = 1024 on Tensor Cores: n as it is, "
+    Figure figure{"padding", "A width that is not a multiple of 8 costs more than the padding: a model",
+                  "A model, not measured: least time of a 512 x n x 1024 product on a V100 by its roofline, relative "
+                  "to n = 1024 on Tensor Cores: n as it is, "
                   "and n padded to the next multiple of 8.",
                   "", ""};
     const double unit = gpu.tensor_core_seconds({512, 1024, 1024});

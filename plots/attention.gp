@@ -1,5 +1,6 @@
 # Two panels: attention by phoneme and step of the decoder. x of the data counts the phonemes, step by step.
-set multiplot title title_text noenhanced font large layout 1,2 margins 0.09,0.86,0.22,0.85 spacing 0.08
+if (page) { set multiplot layout 2,1 margins 0.14,0.8,0.12,0.93 spacing 0,0.15 } else {
+set multiplot title title_text noenhanced font large layout 1,2 margins 0.09,0.86,0.22,0.85 spacing 0.08 }
 set palette defined (0 '#FFFFFF', 0.5 '#56B4E9', 1 '#003B5C')
 set cbrange [0:1]
 set xlabel 'step of the decoder'

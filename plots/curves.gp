@@ -9,28 +9,28 @@ if (STATS_sum == 0) {   # the reference is never finite, and the steps are only 
     stats [*:*] [*:*] 'data.csv' using (strcol(1) eq figure ? column(3) : NaN) nooutput
     set xrange [0:STATS_max]
 }
-set multiplot title title_text noenhanced font large
+if (page) { set multiplot } else { set multiplot title title_text noenhanced font large }
 unset title
-set lmargin at screen 0.13
-set rmargin at screen 0.7
-set tmargin at screen 0.89
+set lmargin at screen (page ? 0.19 : 0.13)
+set rmargin at screen (page ? 0.97 : 0.7)
+set tmargin at screen (page ? 0.97 : 0.89)
 set bmargin at screen 0.53
 set format x ''
 unset xlabel
-set key vertical at screen 0.715,0.88 left top Left reverse samplen 1.2 font tiny   # beside the panels: no curve runs through it
-plot 'data.csv' using (x_of(series(1))):5 with filledcurves closed linecolor rgb 0x0072B2 fillstyle solid 0.18 noborder title (exists("one_seed") ? "" : series(1)) noenhanced, \
+if (!page) { set key vertical at screen 0.715,0.88 left top Left reverse samplen 1.2 font tiny }   # beside the panels: no curve runs through it
+plot 'data.csv' using (x_of(series(1))):5 with filledcurves closed linecolor rgb reference_colour fillstyle solid 0.18 noborder title (exists("one_seed") ? "" : series(1)) noenhanced, \
     for [i=1:arms] '' using (x_of(series(i + 1))):5 with lines linetype i linewidth width(i) title series(i + 1) noenhanced
 unset label 1000
 unset logscale y
 set format x '% h'
 set format y '% h'
 set tmargin at screen 0.49
-set bmargin at screen (0.185 + 0.027 * caption_lines)
+set bmargin at screen (page ? 0.17 : 0.185 + 0.027 * caption_lines)
 set xlabel 'step'
 set ylabel difference_label noenhanced font small
 set yrange [-reach:reach]
 set key off
-plot 'data.csv' using (x_of(series(arms + 2))):5 with filledcurves closed linecolor rgb 0x0072B2 fillstyle solid 0.18 noborder title series(arms + 2) noenhanced, \
-    0 with lines linecolor rgb 0x0072B2 linewidth 2 title series(2) noenhanced, \
+plot 'data.csv' using (x_of(series(arms + 2))):5 with filledcurves closed linecolor rgb reference_colour fillstyle solid 0.18 noborder title series(arms + 2) noenhanced, \
+    0 with lines linecolor rgb reference_colour linewidth 2 title series(2) noenhanced, \
     for [i=2:arms] '' using (x_of(series(arms + 1 + i))):5 with lines linetype i linewidth width(i) title series(arms + 1 + i) noenhanced
 unset multiplot

@@ -2,7 +2,8 @@
 # innermost: that is how the drawing learns to move (experiments/framework/figures.hpp).
 names = '"CNN" "CNN with batch normalisation" "LSTM" "Transformer (layer norm)"'
 kinds = '"weights" "activations" "weight gradients" "activation gradients"'
-set multiplot title title_text noenhanced font large layout 2,2 margins 0.075,0.985,0.205,0.83 spacing 0.08,0.14
+if (page) { set multiplot layout 4,1 margins 0.14,0.96,0.07,0.91 spacing 0,0.08 } else {
+set multiplot title title_text noenhanced font large layout 2,2 margins 0.075,0.985,0.205,0.83 spacing 0.08,0.14 }
 set xrange [-48:8]
 top = 42
 set yrange [0:top]
@@ -13,7 +14,7 @@ set key off
 set samples 2
 set object 1 rectangle from first -48,graph 0 to first -25,graph 1 behind fillcolor rgb 0x999999 fillstyle solid 0.45 noborder
 set object 2 rectangle from first -25,graph 0 to first -14,graph 1 behind fillcolor rgb 0x999999 fillstyle solid 0.18 noborder
-do for [r=1:4] { set label 10+r word(kinds, r) at screen 0.085 + 0.2 * (r - 1),0.905 left font small textcolor linetype r }
+do for [r=1:4] { set label 10+r word(kinds, r) at screen (page ? 0.02 + 0.5 * ((r - 1) % 2) : 0.085 + 0.2 * (r - 1)),(page ? (r < 3 ? 0.985 : 0.96) : 0.905) left font small textcolor linetype r }
 still = format eq 'png'
 do for [net=0:3] {
     first = 4 * frames * net

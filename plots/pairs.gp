@@ -3,6 +3,7 @@ count = series_count / 2
 set xrange [-0.6:count - 0.4]
 set xtics () scale 0 font tiny
 do for [i=1:count] { set xtics add (series(2 * i - 1) i - 1) }
+if (page) { set xtics rotate by 35 right; set bmargin 8 }
 if (count > 8) { set xtics rotate by 25 right; set bmargin (8 + caption_lines); set lmargin 13 }
 set boxwidth 0.38
 set grid noxtics

@@ -1,38 +1,45 @@
-# Two panels: the formats alone, and the matrix units. Infinity is drawn as a cross above the range.
-set multiplot title title_text noenhanced font large layout 1,2 margins 0.125,0.98,(0.185+0.027*caption_lines),0.85 spacing 0.09
+# Two panels: the formats alone, and the matrix units. Infinity has a band of its own above the range.
+if (page) { set multiplot layout 2,1 margins 0.19,0.97,0.12,0.95 spacing 0,0.16 } else {
+set multiplot title title_text noenhanced font large layout 1,2 margins 0.125,0.98,(0.185+0.027*caption_lines),0.85 spacing 0.09 }
 set logscale xy 2
 set format xy '2^{%L}'
 set xrange [64:*]
-set yrange [1024:2**19]
+set yrange [1024:2**21]
+set ytics 4
+set object 1 rectangle from graph 0,first 2**19.5 to graph 1,first 2**20.5 behind fillcolor rgb 0xEEEEEE fillstyle solid border rgb 0xBBBBBB
+set label 2 'infinite' at graph 0.98,first 2**20 right font tiny
 set xlabel 'number of sixteens'
 set ylabel 'sum'
 set arrow 1 from graph 0,first 65504 to graph 1,first 65504 nohead linecolor rgb mark_colour dashtype 2
-set label 1 'largest fp16 number 65504' at graph 0.03,first 65504 offset 0,-1.7 font tiny textcolor rgb mark_colour
-set key inside vertical top left font tiny
-infinite(name, place) = strcol(1) eq figure && strcol(2) eq name && strcol(5) eq 'inf' ? 2**(18.2 + 0.12 * place) : NaN
+set label 1 'largest fp16 number 65504' at graph 0.03,first 65504 offset 0,0.6 font tiny textcolor rgb mark_colour
+if (!page) { set key inside vertical left at graph 0.02,0.9 font tiny }
+infinite(name, place) = strcol(1) eq figure && strcol(2) eq name && strcol(5) eq 'inf' ? 2**(19.9 + 0.1 * place) : NaN
 set title 'rounded to the format after each addition' font small offset 0,-0.3
 plot 'data.csv' using (x_of('exact')):5 with lines linewidth 1 linecolor rgb mark_colour title 'exact', \
     for [i=3:7] '' using (x_of(series(i))):5 with lines linetype (i-2) dashtype 1+(i==5) \
         linewidth (i == 4 ? 7 : 3) title series(i), \
-    '' using 3:(infinite(series(7), 1)) with points linetype 5 pointtype 2 pointsize 0.7 notitle
+    '' using 3:(infinite(series(7), 1)) with points linetype 5 pointtype 2 pointsize 0.7 * mark_scale notitle
 unset label 1000
 unset label 1
+unset label 2
+unset object 1
 set title 'matrix units, by accumulator' font small offset 0,-0.3
 # A row for each unit, as the sums lie on each other. Rows of data.csv: an exact sum, an infinite one, any other.
 set ylabel ''
 unset logscale y
+set ytics autofreq
 units = series_count - 7
 set yrange [units+0.7:0.3]
 set ytics () scale 0 font tiny
 short(name) = name[1:strstrt(name, ' acc') - 1]
 set for [i=1:units] ytics add (short(series(i + 7)) i)
-set lmargin at screen 0.62
+set lmargin at screen (page ? 0.33 : 0.62)
 set key off
 is_of(i) = strcol(1) eq figure && strcol(2) eq series(i + 7)
 exact(i) = is_of(i) && column(5) == 16 * column(3) ? i : NaN
 infinite_at(i) = is_of(i) && strcol(5) eq 'inf' ? i : NaN
 other(i) = is_of(i) && strcol(5) ne 'inf' && column(5) != 16 * column(3) ? i : NaN
-plot for [i=1:units] 'data.csv' using 3:(exact(i)) with points linetype i pointtype 7 pointsize 0.5 title series(i + 7), \
-    for [i=1:units] '' using 3:(infinite_at(i)) with points linetype i pointtype 2 pointsize 0.6 title series(i + 7), \
-    for [i=1:units] '' using 3:(other(i)) with points linetype i pointtype 5 pointsize 0.6 title series(i + 7)
+plot for [i=1:units] 'data.csv' using 3:(exact(i)) with points linetype i pointtype 7 pointsize 0.5 * mark_scale title series(i + 7), \
+    for [i=1:units] '' using 3:(infinite_at(i)) with points linetype i pointtype 2 pointsize 0.6 * mark_scale title series(i + 7), \
+    for [i=1:units] '' using 3:(other(i)) with points linetype i pointtype 5 pointsize 0.6 * mark_scale title series(i + 7)
 unset multiplot

@@ -2,7 +2,7 @@
 # `pictures`. Colours are 65536 red + 256 green + blue or, with `in_grey`, from -1 to 1. With `boxes` the first two series
 # are one sheet and the boxes that it has, of five points each; the others are the boxes that each row adds to it.
 has_boxes = exists("boxes")
-set multiplot title title_text noenhanced font large layout rows,1 margins 0.17,0.98,0.09,0.91 spacing 0.015
+set multiplot title (page ? "" : title_text) noenhanced font large layout rows,1 margins (page ? 0.37 : 0.17),0.98,0.09,0.91 spacing 0.015
 set palette gray
 unset colorbox
 set border 0

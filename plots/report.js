@@ -94,15 +94,17 @@
 
   // ---- What a reader does ----
 
+  const still = matchMedia('(prefers-reduced-motion: reduce)').matches;
+
   const tip = document.createElement('div');
   tip.className = 'tip';
   tip.hidden = true;
   document.body.append(tip);
 
-  function answer(figure) {
-    const svg = figure.querySelector('svg');
-    const caption = figure.querySelector('figcaption');
-    if (!svg || !caption) return;
+  function answer(drawing) {
+    const svg = drawing.querySelector('svg');
+    if (!svg) return;
+    if (still) svg.pauseAnimations();
     const whole = svg.getAttribute('viewBox').split(' ').map(Number);
     const create = (tag, attributes) => {
       const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
@@ -112,6 +114,7 @@
     };
     const mark = create('circle', {r: 6, class: 'mark', visibility: 'hidden'});
     const frame = create('rect', {class: 'frame', visibility: 'hidden'});
+    const edges = create('g', {class: 'edges'});  // what the axes say along the edges of a part that is seen larger
     const tools = document.createElement('div');
     tools.className = 'tools';
     const button = (text, label, act) => {
@@ -126,6 +129,19 @@
     const placeOf = event => new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
     const show = box => {
       svg.setAttribute('viewBox', box.join(' '));
+      edges.replaceChildren();
+      const [x, y, width, height] = box, unit = width / whole[2];
+      const distance = point => Math.hypot(point[0] - x - width / 2, point[1] - y - height / 2);
+      const middle = all().flatMap(curve => curve.points.map(point => [distance(point), curve.axes]))
+          .reduce((a, b) => a[0] <= b[0] ? a : b, [Infinity, null])[1];
+      for (const part of width < whole[2] && middle ? [.15, .4, .65, .9] : []) {
+        for (const [left, up, anchor, text] of [[x + part * width, y + height - 6 * unit, 'middle', middle.x(x + part * width)],
+                                                [x + 6 * unit, y + part * height, 'start', middle.y(y + part * height)]]) {
+          const label = create('text', {x: left, y: up, 'text-anchor': anchor, 'font-size': 15 * unit, 'stroke-width': 4 * unit});
+          label.textContent = text;
+          edges.append(label);
+        }
+      }
       svg.classList.toggle('zoomed', box[2] < whole[2]);
       back.disabled = box[2] >= whole[2];
     };
@@ -202,9 +218,9 @@
     svg.addEventListener('dblclick', () => show(whole));
 
     // A button for each name in the key; curves without a name go with the one of their colour.
-    const names = [...new Set(all().map(curve => curve.name).filter(Boolean))];
+    const names = [...new Set(all().map(curve => curve.name.split(' minus ')[0]).filter(Boolean))];
     for (const name of names.length > 1 ? names : []) {
-      const own = all().filter(curve => curve.name === name);
+      const own = all().filter(curve => curve.name.split(' minus ')[0] === name);
       const companions = all().filter(curve => !curve.name && own.some(o => o.colour === curve.colour && o.panel === curve.panel));
       const element = button(name, 'show or hide ' + name, () => {
         const on = element.getAttribute('aria-pressed') !== 'true';
@@ -214,8 +230,18 @@
       element.setAttribute('aria-pressed', true);
       element.style.borderLeftColor = own[0].colour;
     }
-    caption.prepend(tools);
+    const key = drawing.querySelector('.key');
+    if (key) key.replaceWith(tools); else drawing.append(tools);
   }
 
-  for (const figure of document.querySelectorAll('figure.answers')) answer(figure);
+  for (const drawing of document.querySelectorAll('figure.answers > .drawing')) answer(drawing);
+
+  // A link to what is folded opens it.
+  const unfold = () => {
+    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    for (let e = target; e; e = e.parentElement) if (e.tagName === 'DETAILS') e.open = true;
+    if (target) target.scrollIntoView();
+  };
+  addEventListener('hashchange', unfold);
+  unfold();
 }

@@ -11,6 +11,7 @@ set key off
 set xtics scale 0
 set xtics () 
 set for [i=1:series_count] xtics add (series(i) i - 1)
-if (series_count > 5) { set xtics rotate by -20; set bmargin 7; set rmargin 7 }
-if (has_band) { set object 1 rectangle from graph 0,first STATS_min_y to graph 1,first STATS_max_y behind fillcolor rgb 0x0072B2 fillstyle solid 0.15 noborder }
-plot for [i=1:series_count] 'data.csv' using (x_of(series(i))):5 with points linetype i pointsize 1.6 notitle
+if (series_count > 5 && !page) { set xtics rotate by -20; set bmargin 7; set rmargin 7 }
+if (page && series_count > 2) { set xtics rotate by 35 right; set bmargin 7 }
+if (has_band) { set object 1 rectangle from graph 0,first STATS_min_y to graph 1,first STATS_max_y behind fillcolor rgb reference_colour fillstyle solid 0.15 noborder }
+plot for [i=1:series_count] 'data.csv' using (x_of(series(i))):5 with points linetype i pointsize 1.6 * mark_scale notitle

@@ -1,13 +1,20 @@
 # The one style of all figures: fonts, colours, sizes. A figure's script sets `figure` (file name), `title_text`,
-# `caption_text` of `caption_lines` lines, `series_names` and `format` (svg or png), loads this, and plots. With `lesson`
-# set to 1 the sheet is smaller and has no caption: its letters can be read on a phone.
-# Colours: Okabe and Ito's palette, which people with any colour vision tell apart; marks and dashes differ as well.
+# `caption_text` of `caption_lines` lines, `series_names` and `format` (svg, png or page.svg), loads this, and plots. On the
+# page sheet are the curves and their axes alone: the page has title, caption and key as text. With `lesson` set to 1 the sheet is smaller and has no caption: its letters can be read on a phone.
+# Colours: Okabe and Ito's palette, which people with any colour vision tell apart, its lightest ones darker, so that they stand
+# out from the sheet by 3 to 1; marks and dashes differ as well.
 reset
 if (!exists("lesson")) { lesson = 0 }
 set datafile separator ','
 set datafile missing NaN
 set encoding utf8
-if (format eq 'svg') {
+page = format eq 'page.svg'   # for a phone: 380 pixels are shown as 350
+if (page) {
+    points = 14
+    key_spacing = 0.85
+    if (!exists("panel_rows")) { panel_rows = 1; page_foot = 30 }
+    set terminal svg size 380,(panel_rows == 1 ? 240 + page_foot : 60 + 180 * panel_rows) dynamic font 'DejaVu Sans,Helvetica,Arial,sans-serif,14' enhanced background rgb 'white'
+} else { if (format eq 'svg') {
     points = 17
     key_spacing = 0.85   # this terminal counts a line as higher
     set terminal svg size (lesson ? 680 : 960),(lesson ? 470 : 600) dynamic font 'DejaVu Sans,Helvetica,Arial,sans-serif,17' enhanced background rgb 'white'
@@ -15,20 +22,26 @@ if (format eq 'svg') {
     points = 22
     key_spacing = 1.15
     set terminal pngcairo size 1600,1000 font 'DejaVu Sans,22' enhanced linewidth 1.6 pointscale 1.6
-}
-tiny = sprintf(',%g', 0.8 * points)   # font sizes: set label ... font tiny
-small = sprintf(',%g', 0.87 * points)
+} }
+tiny = sprintf(',%g', (page ? 0.93 : 0.8) * points)   # font sizes: set label ... font tiny
+small = sprintf(',%g', (page ? 0.93 : 0.87) * points)
+# Of a page's x axis four to eight numbers.
+tic(span) = span > 0 ? tic_of(span / 4.0, 10 ** floor(log10(span / 4.0))) : 1
+tic_of(step, unit) = unit * (step <= unit ? 1 : step <= 2 * unit ? 2 : step <= 5 * unit ? 5 : 10)
+mark_scale = page ? 0.6 : 1
 large = sprintf(',%g', (lesson ? 1 : 1.15) * points)
 set output figure . '.' . format
 
-set linetype 1 linecolor rgb 0x0072B2 linewidth 2.5 pointtype 7 pointsize 0.6
-set linetype 2 linecolor rgb 0xD55E00 linewidth 2.5 pointtype 5 pointsize 0.6
-set linetype 3 linecolor rgb 0x009E73 linewidth 2.5 pointtype 9 pointsize 0.7
-set linetype 4 linecolor rgb 0xCC79A7 linewidth 2.5 pointtype 13 pointsize 0.7
-set linetype 5 linecolor rgb 0xE69F00 linewidth 2.5 pointtype 11 pointsize 0.7
-set linetype 6 linecolor rgb 0x56B4E9 linewidth 2.5 pointtype 4 pointsize 0.7
-set linetype 7 linecolor rgb 0x8C7A10 linewidth 2.5 pointtype 6 pointsize 0.7
-set linetype 8 linecolor rgb 0x777777 linewidth 2.5 pointtype 8 pointsize 0.7
+# bf16, fp16, fp8, fp4, -, tf32, -, fp32: a format has its colour in every figure (colours_of in experiments/framework/chart.cpp).
+array colours[8] = [0x0072B2, 0xD55E00, 0x009E73, 0xC2659A, 0xC47F00, 0x2E94CC, 0x8C7A10, 0x777777]
+set linetype 1 linecolor rgb colours[1] linewidth 2.5 pointtype 7 pointsize 0.6 * mark_scale
+set linetype 2 linecolor rgb colours[2] linewidth 2.5 pointtype 5 pointsize 0.6 * mark_scale
+set linetype 3 linecolor rgb colours[3] linewidth 2.5 pointtype 9 pointsize 0.7 * mark_scale
+set linetype 4 linecolor rgb colours[4] linewidth 2.5 pointtype 13 pointsize 0.7 * mark_scale
+set linetype 5 linecolor rgb colours[5] linewidth 2.5 pointtype 11 pointsize 0.7 * mark_scale
+set linetype 6 linecolor rgb colours[6] linewidth 2.5 pointtype 4 pointsize 0.7 * mark_scale
+set linetype 7 linecolor rgb colours[7] linewidth 2.5 pointtype 6 pointsize 0.7 * mark_scale
+set linetype 8 linecolor rgb colours[8] linewidth 2.5 pointtype 8 pointsize 0.7 * mark_scale
 set linetype cycle 8
 mark_colour = 0x777777   # lines that mark a limit
 
@@ -41,8 +54,15 @@ set tmargin 5.6   # holds the key: no curve runs through it
 set title title_text noenhanced font large offset 0,1.9
 if (!lesson) { set label 1000 caption_text at screen 0.02,(0.033 + 0.027 * (caption_lines - 1)) left noenhanced font tiny textcolor rgb 0x666666 }
 if (lesson) { caption_lines = 0 }
-set bmargin (4.5 + caption_lines)
-set rmargin 3
+if (page) {
+    caption_lines = 0
+    unset title
+    unset label 1000
+    set key off
+    set tmargin 1
+}
+set bmargin (page ? 3.3 : 4.5 + caption_lines)
+set rmargin (page ? 1.5 : 3)
 
 # Rows of data.csv are figure, series, x, x_bits, y, y_format, y_bits. With these, `using (x_of(name)):(column(5))`
 # takes one series of this figure.

@@ -223,8 +223,9 @@ std::optional<TensorFinding> loss_scale(const Inspection& inspection, int carrie
     return TensorFinding{fmt::format("{}; the present one, 2^{}, is among them.", range, carried), ""};
 }
 
-/// Formats that keep the numbers as they are: at most one in a thousand lost, none overflows.
-std::optional<TensorFinding> formats_that_do(const Inspection& inspection) {
+}  // namespace
+
+std::string formats_sentence(const Inspection& inspection) {
     std::string good, bad;
     for (std::size_t f = 0; f < inspection.formats.size(); ++f) {
         const std::optional<FormatLoss>& loss = inspection.all.losses[f];
@@ -234,29 +235,45 @@ std::optional<TensorFinding> formats_that_do(const Inspection& inspection) {
         std::string& list = keeps ? good : bad;
         list += (list.empty() ? "" : ", ") + inspection.formats[f].name + snr;
     }
-    if (good.empty() && bad.empty()) return std::nullopt;
+    if (good.empty() && bad.empty()) return "";
     std::string what = good.empty() ? "None of the formats tried keeps the numbers as they are in the files"
                                     : "As they are in the files, the numbers are kept by " + good;
     if (!bad.empty()) what += "; more than 0.1 % are lost, or some overflow, in " + bad;
-    return TensorFinding{what + ".", ""};
+    return what + ".";
 }
 
-}  // namespace
+ScaleRange scale_to_use(const Inspection& inspection, int carried) {
+    ScaleRange scale = inspection.scale;
+    if (!scale.smallest) return scale;
+    int largest = *scale.largest;
+    if (const auto before = before_nan(inspection, carried)) {
+        largest = before->largest_scale;
+    } else if (gave_infinities(inspection, carried)) {
+        largest = -1;
+        scale.limits_largest.clear();
+        for (const NamedCounts& each : inspection.tensors) {
+            if (each.counts.infinities > 0) scale.limits_largest.push_back(each.name);
+        }
+    }
+    if (scale.recommended) scale.recommended = carried + within(scale, largest);
+    *scale.smallest += carried;
+    scale.largest = carried + largest;
+    return scale;
+}
 
 std::optional<int> recommended_scale(const Inspection& inspection, int carried) {
-    const ScaleRange& scale = inspection.scale;
-    if (!scale.recommended) return std::nullopt;
-    if (const auto before = before_nan(inspection, carried)) return carried + within(scale, before->largest_scale);
-    return carried + within(scale, gave_infinities(inspection, carried) ? -1 : *scale.largest);
+    return scale_to_use(inspection, carried).recommended;
 }
 
 std::vector<TensorFinding> findings_of(const Inspection& inspection, int carried) {
     std::vector<TensorFinding> findings;
     for (std::optional<TensorFinding>& each :
          std::vector{first_not_finite(inspection), growth(inspection), loss_scale(inspection, carried),
-                     rounded_before(inspection), formats_that_do(inspection)}) {
+                     rounded_before(inspection)}) {
         if (each) findings.push_back(std::move(*each));
     }
+    if (const std::string sentence = formats_sentence(inspection); !sentence.empty())
+        findings.push_back({sentence, ""});
     std::stable_partition(findings.begin(), findings.end(),
                           [](const TensorFinding& each) { return !each.remedy.empty(); });
     return findings;

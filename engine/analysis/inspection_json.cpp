@@ -75,13 +75,21 @@ Inspection inspect_tensors(const InspectionRequest& request) {
                                     fmt::join(request.files, ", "), result.skipped.size()));
     }
     result.scale = scale_range(result.tensors, target.format);
+    const auto says_grad = [](const std::string& name) { return name.find("grad") != std::string::npos; };
+    result.are_weights =
+        std::ranges::none_of(request.files, says_grad) && std::ranges::all_of(result.tensors, [&](const auto& each) {
+            return !says_grad(each.name) && (each.name.ends_with("weight") || each.name.ends_with("bias"));
+        });
     return result;
 }
 
 const std::string loss_scale_caveat =
     "These exponents hold for the dumped gradients. Inside the net more is lost and overflows earlier than a histogram "
-    "of "
-    "final gradients shows: activations' gradients and partial sums have a wider range.";
+    "of final gradients shows: activations' gradients and partial sums have a wider range.";
+const std::string weights_caveat =
+    "These tensors have the names of weights, and a loss scale is for gradients. If they are gradients, say \"grad\" "
+    "in "
+    "the file's name.";
 
 Json json_of(const Inspection& inspection) {
     Json tensors = Json::array();
@@ -101,10 +109,10 @@ Json json_of(const Inspection& inspection) {
             {"loss_scale",
              {{"target", inspection.target},
               {"smallest", number_or_null(scale.smallest)},
-              {"recommended", number_or_null(scale.recommended)},
+              {"recommended", number_or_null(inspection.are_weights ? std::nullopt : scale.recommended)},
               {"largest", number_or_null(scale.largest)},
               {"limited_by", {{"smallest", scale.limits_smallest}, {"largest", scale.limits_largest}}},
-              {"caveat", loss_scale_caveat}}}};
+              {"caveat", inspection.are_weights ? weights_caveat : loss_scale_caveat}}}};
 }
 
 }  // namespace ulp

@@ -20,6 +20,7 @@ struct Inspection {
     std::vector<InputTensor> skipped;  // of types that hold no floating-point numbers
     TensorCounts all;
     ScaleRange scale;
+    bool are_weights = false;  // by their names: each ends in "weight" or "bias", and no file or tensor says "grad"
 };
 
 /// Files as input_tensors takes them, formats as judged_format does, and the format of the loss scale.
@@ -34,6 +35,8 @@ Inspection inspect_tensors(const InspectionRequest& request);
 
 /// What a reader must know of every loss scale that comes from dumped gradients.
 extern const std::string loss_scale_caveat;
+/// Why none is recommended for weights.
+extern const std::string weights_caveat;
 
 nlohmann::ordered_json json_of(const Inspection& inspection);
 

@@ -118,22 +118,26 @@ void search_operations(const DiagnoseOptions& options, const Inspection& inspect
     (void)search_fp32(search);
 }
 
-std::string diagnosis_page(const DiagnoseOptions& options, const Inspection& inspection,
+std::string diagnosis_page(const DiagnoseOptions& options, const Inspection& inspection, int carried,
                            const std::vector<TensorFinding>& findings, const std::optional<NetDiagnosis>& net) {
-    std::string body = "<h2>What to try first</h2>\n<ol>\n";
+    // Where numbers are not finite the first finding names the first of them, and the second says what to do.
+    const bool is_second = inspection.all.infinities + inspection.all.nans > 0 && findings.size() > 1;
+    const TensorFinding verdict =
+        net ? TensorFinding{verdict_sentence(net->study) + ".", ""} : findings.at(is_second ? 1 : 0);
+    std::string body = fmt::format("<p class=\"lead\"><strong>{} {}</strong></p>\n<h2>What to try first</h2>\n<ol>\n",
+                                   prose_html(verdict.what), prose_html(verdict.remedy));
     for (const TensorFinding& each : findings) {
-        body += fmt::format("<li>{}{}</li>\n", escaped(each.what),
-                            each.remedy.empty() ? "" : "<br><strong>Try:</strong> " + escaped(each.remedy));
+        body += fmt::format("<li>{}{}</li>\n", prose_html(each.what),
+                            each.remedy.empty() ? "" : "<br><strong>Try:</strong> " + prose_html(each.remedy));
     }
     body += "</ol>\n";
     if (net) {
         body += fmt::format("<h2>The net in {}</h2>\n<pre>{}</pre>\n", escaped(options.recipe),
                             net->first_nonfinite.empty() ? "Every number was finite." : escaped(net->first_nonfinite));
-        body += fmt::format("<p><strong>Verdict: {}.</strong></p>\n", escaped(verdict_sentence(net->study)));
     }
-    return single_page("ulplab diagnose",
-                       "Diagnosis of " + printable(fmt::format("{}", fmt::join(options.files, ", "))),
-                       body + "<h2>The tensors</h2>\n" + inspection_summary_html(inspection));
+    return single_page(
+        "ulplab diagnose", printable(fmt::format("{}", fmt::join(options.files, ", "))),
+        body + "<h2>The tensors</h2>\n" + inspection_summary_html(inspection, scale_to_use(inspection, carried)));
 }
 
 nlohmann::ordered_json diagnosis_json(const std::vector<TensorFinding>& findings,
@@ -171,7 +175,7 @@ ExitCode diagnose(const DiagnoseOptions& options) {
         if (net && !recipe_is_mended(options, net->study)) search_operations(options, inspection, carried);
     }
     if (!options.page.empty()) {
-        write_output(options.page, diagnosis_page(options, inspection, findings, net));
+        write_output(options.page, diagnosis_page(options, inspection, carried, findings, net));
         fmt::print(stderr, "Page: {}\n", options.page);
     }
     return ExitCode::good;

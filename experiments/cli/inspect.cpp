@@ -63,6 +63,10 @@ std::string limited(const std::vector<std::string>& names) {
 
 void print_scale(const Inspection& result) {
     const ScaleRange& scale = result.scale;
+    if (result.are_weights) {
+        fmt::print("Loss scale: none. {}\n", weights_caveat);
+        return;
+    }
     if (!scale.smallest) {
         fmt::print("Loss scale for {}: every number is zero, infinite or NaN, so there is none.\n", result.target);
         return;
@@ -115,8 +119,7 @@ ExitCode inspect(const InspectOptions& options) {
         print_console(result);
     }
     if (!options.page.empty()) {
-        write_page(options, inspection_page(
-                                result, "Tensors of " + printable(fmt::format("{}", fmt::join(options.files, ", ")))));
+        write_page(options, inspection_page(result, printable(fmt::format("{}", fmt::join(options.files, ", ")))));
     }
     return ExitCode::good;
 }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "engine/analysis/diagnosis.hpp"
 #include "experiments/cli/pages.hpp"
 #include "experiments/framework/html.hpp"
 
@@ -46,7 +47,8 @@ std::string counts_html(const TensorCounts& counts, const std::vector<JudgedForm
     for (const auto& [exponent, binade] : counts.binades) numbers[exponent] = binade.numbers;
     return fmt::format("<p>{} numbers, {} zeros, {} infinities, {} NaNs, absolute maximum {:.6g}</p>\n", counts.count,
                        counts.zeros, counts.infinities, counts.nans, counts.absmax) +
-           exponent_chart(numbers, ranges_of(formats), "Numbers by exponent, and formats' ranges (thin: subnormal)") +
+           exponent_chart(numbers, {{"0", counts.zeros}, {"\u221E", counts.infinities}, {"NaN", counts.nans}},
+                          ranges_of(formats), "Numbers by exponent, and formats' ranges (thin: subnormal)") +
            losses_html(counts, formats);
 }
 
@@ -72,8 +74,8 @@ std::string some_of(const std::vector<std::string>& names) {
     return names.size() > shown ? text + fmt::format(" and {} more", names.size() - shown) : text;
 }
 
-std::string scale_html(const Inspection& inspection) {
-    const ScaleRange& scale = inspection.scale;
+std::string scale_html(const Inspection& inspection, const ScaleRange& scale) {
+    if (inspection.are_weights) return "<p>" + escaped(weights_caveat) + "</p>\n";
     if (!scale.smallest) return "<p>Every number is zero, infinite or NaN, so no loss scale helps.</p>\n";
     std::string html = table_html(
         {{"loss scale for " + inspection.target, "value", "limited by"},
@@ -90,13 +92,19 @@ std::string scale_html(const Inspection& inspection) {
 
 }  // namespace
 
-std::string inspection_summary_html(const Inspection& inspection) {
-    return counts_html(inspection.all, inspection.formats) + "<h2>Loss scale</h2>\n" + scale_html(inspection);
+std::string inspection_summary_html(const Inspection& inspection, const ScaleRange& scale) {
+    return counts_html(inspection.all, inspection.formats) + "<h2>Loss scale</h2>\n" + scale_html(inspection, scale);
 }
 
 std::string inspection_page(const Inspection& inspection, const std::string& title) {
-    std::string body = fmt::format("<h2>All {} tensors</h2>\n", inspection.tensors.size());
-    body += inspection_summary_html(inspection);
+    std::string verdict = formats_sentence(inspection);
+    if (inspection.scale.recommended && !inspection.are_weights) {
+        verdict += fmt::format(" As gradients, a loss scale of 2^{} fits them in {}.", *inspection.scale.recommended,
+                               inspection.target);
+    }
+    std::string body = fmt::format("<p class=\"lead\"><strong>{}</strong></p>\n<h2>All {} tensors</h2>\n",
+                                   prose_html(verdict), inspection.tensors.size());
+    body += inspection_summary_html(inspection, inspection.scale);
     body += "<h2>Tensors</h2>\n";
     for (std::size_t i = 0; i < inspection.tensors.size(); ++i) {
         body += tensor_html(inspection.inputs[i], inspection.tensors[i].counts, inspection.formats, i < tensors_open);
@@ -110,7 +118,7 @@ std::string inspection_page(const Inspection& inspection, const std::string& tit
 
 std::string drift_page(const std::vector<TensorDifference>& differences, const std::vector<StepDrift>& drift,
                        const std::string& title) {
-    std::string body = "<p>" + escaped(drift_sentence(drift)) + "</p>\n";
+    std::string body = "<p class=\"lead\"><strong>" + escaped(drift_sentence(drift)) + "</strong></p>\n";
     ChartLine line{"largest difference"};
     std::vector<std::vector<std::string>> steps = {
         {"step", "tensors that differ", "numbers that differ", "largest difference", "most ulps"}};

@@ -22,8 +22,8 @@ std::string trainings_page();
 
 /// `title` names the files.
 std::string inspection_page(const Inspection& inspection, const std::string& title);
-/// The same as parts of another page: the losses and the loss scale, without tensors.
-std::string inspection_summary_html(const Inspection& inspection);
+/// The same as parts of another page: the losses and the loss scales `scale`, without tensors.
+std::string inspection_summary_html(const Inspection& inspection, const ScaleRange& scale);
 
 /// Two dumps, step by step and tensor by tensor.
 std::string drift_page(const std::vector<TensorDifference>& differences, const std::vector<StepDrift>& drift,

@@ -1,6 +1,7 @@
 
 
 #include "experiments/cli/search_parts.hpp"
+#include "experiments/framework/figure.hpp"
 #include "experiments/framework/html.hpp"
 
 namespace ulp {
@@ -78,26 +79,29 @@ std::vector<std::string> row_of(const RecipeStudy& study, const StudyArm& arm) {
 std::string recipe_page(const RecipeStudy& study, const std::string& net) {
     const StudyArm& reference = study.arms.front();
     std::string body =
-        fmt::format("<p class=\"lead\"><strong>Verdict: {}.</strong></p>\n", escaped(verdict_sentence(study)));
+        fmt::format("<p class=\"lead\"><strong>Verdict: {}.</strong></p>\n", prose_html(verdict_sentence(study)));
     body += fmt::format(
         "<p>{} steps, {} seeds; the reference is {}. A recipe suffices if its loss is at most {:g} % above the "
         "reference's, with the same seeds.</p>\n",
         reference.runs.front().losses.size(), reference.runs.size(), escaped(reference.arithmetic.name),
         100 * study.margin);
     std::vector<ChartLine> losses, differences, distances;
+    std::vector<std::string> names;
+    for (const StudyArm& each : study.arms) names.push_back(each.arithmetic.name);
+    const std::vector<int> colours = colours_of(names);
     std::vector<std::vector<std::string>> rows = {{"recipe", "verdict", "loss", "minus reference", "95 % interval",
                                                    "steps skipped", "leaves the band at step",
                                                    "farthest parameter there"}};
     for (std::size_t arm = 0; arm < study.arms.size(); ++arm) {
         const StudyArm& each = study.arms[arm];
         losses.push_back(loss_line(each.arithmetic.name, each.runs));
-        losses.back().colour = arm;
+        losses.back().colour = colours[arm];
         rows.push_back(row_of(study, each));
         if (arm == 0) continue;
         differences.push_back(loss_line(each.arithmetic.name, each.runs, &reference.runs));
-        differences.back().colour = arm;
+        differences.back().colour = colours[arm];
         distances.push_back(distance_line(each));
-        distances.back().colour = arm;
+        distances.back().colour = colours[arm];
     }
     body += line_chart(losses, {"Loss: median of the seeds; band: minimum to maximum", "step", "", false});
     body += line_chart(

@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <optional>
+#include <tuple>
 
 #include "experiments/framework/figures.hpp"
 
@@ -19,6 +22,15 @@ std::string format_of(const Axis& axis) {
     return axis.log_base > 1 ? "%g" : "";
 }
 
+std::size_t longest_name(const Axis& axis) {
+    std::size_t longest = 0;
+    for (const auto& [at, name] : axis.names) longest = std::max(longest, name.size());
+    return longest;
+}
+
+/// Degrees by which a page turns the names of many categories.
+int name_slant(const Axis& axis) { return longest_name(axis) > 14 ? 60 : 35; }
+
 /// Names of categories, those that stand close in lines and small.
 std::string names_of(char letter, const Axis& axis) {
     std::string names;
@@ -27,7 +39,13 @@ std::string names_of(char letter, const Axis& axis) {
         names += fmt::format("{}{} {}", names.empty() ? "" : ", ", gnuplot_lines(wrapped(name, width)), at);
     }
     const char* font = letter == 'y' ? "" : axis.names.size() > 8 ? "font tiny" : "font small";
-    return fmt::format("set {0}tics ({1}) scale 0 {2}\nset grid no{0}tics\n", letter, names, font);
+    const std::string text = fmt::format("set {0}tics ({1}) scale 0 {2}\nset grid no{0}tics\n", letter, names, font);
+    if (letter == 'y' || axis.names.size() <= 3) return text;
+    std::string slanted;
+    for (const auto& [at, name] : axis.names) {
+        slanted += fmt::format("{}{} {}", slanted.empty() ? "" : ", ", gnuplot_string(name), at);
+    }
+    return text + fmt::format("if (page) {{ set xtics ({}) scale 0 rotate by {} right }}\n", slanted, name_slant(axis));
 }
 
 /// Lines that the longest name takes.
@@ -40,22 +58,36 @@ std::size_t name_lines(const Axis& axis) {
 std::string settings_of(char letter, const Axis& axis) {
     std::string text;
     if (!axis.label.empty()) text += fmt::format("set {}label {} noenhanced\n", letter, gnuplot_string(axis.label));
+    if (const std::size_t most = letter == 'y' ? 24 : 34; axis.label.size() > most) {  // a page's sheet is small
+        text += fmt::format("if (page) {{ set {}label {} noenhanced }}\n", letter,
+                            gnuplot_lines(wrapped(axis.label, most)));
+    }
     if (axis.log_base > 1) text += fmt::format("set logscale {} {}\n", letter, axis.log_base);
     if (const std::string format = format_of(axis); !format.empty()) {
         text += fmt::format("set format {} '{}'\n", letter, format);
     }
     if (axis.from || axis.to) text += fmt::format("set {}range [{}:{}]\n", letter, number(axis.from), number(axis.to));
+    if (letter == 'x' && axis.step == 0 && axis.names.empty() && axis.log_base < 2) {
+        const auto end = [](const std::optional<double>& own, const char* of_data) {
+            return own ? fmt::format("{}", *own) : of_data;
+        };
+        text += fmt::format(
+            "if (page) {{ stats [*:*] [*:*] 'data.csv' using (strcol(1) eq figure ? column(3) : NaN) nooutput; set "
+            "xtics "
+            "tic({} - {}) }}\n",
+            end(axis.to, "STATS_max"), end(axis.from, "STATS_min"));
+    }
     if (axis.step > 0) text += fmt::format("set {}tics {}\n", letter, axis.step);
     if (!axis.names.empty()) text += names_of(letter, axis);
     return text;
 }
 
-std::string colour_text(int colour, int next) {
+std::string colour_text(int colour) {
     switch (colour) {
         case grey: return "linetype 8 linecolor rgb mark_colour";
         case black: return "linetype 8 linecolor rgb 0x000000";
         case pale: return "linetype 8 linecolor rgb 0xBBBBBB";
-        default: return fmt::format("linetype {}", colour > 0 ? colour : next);
+        default: return fmt::format("linetype {}", colour);
     }
 }
 
@@ -64,7 +96,8 @@ std::string place(const std::optional<double>& at, int edge) {
     return at ? fmt::format("first {}", *at) : fmt::format("graph {}", edge);
 }
 
-std::string label_of(const Guide& guide, std::size_t number, bool is_level, bool is_area) {
+/// `before`: upright lines with words that come before it; on a page their words stand one below the other.
+std::string label_of(const Guide& guide, std::size_t number, bool is_level, bool is_area, int before) {
     const char* side = guide.opposite == is_level ? "left" : "right";
     const std::string at = is_level ? fmt::format("graph {},first {}", guide.opposite ? 0.02 : 0.98, *guide.bottom)
                                     : fmt::format("{},{}", guide.left ? place(guide.left, 0) : "graph 0.015",
@@ -73,21 +106,32 @@ std::string label_of(const Guide& guide, std::size_t number, bool is_level, bool
         is_level ? "0,0.6" : fmt::format("{},{}", guide.opposite ? -0.7 : 0.7, guide.top ? -0.9 : 0.0);
     const bool is_upright = !is_level && !is_area;
     const std::string words = gnuplot_lines(wrapped(guide.text, is_upright ? 24 : 100));
-    return fmt::format("set label {} {} at {} {} offset {} noenhanced font {} front\n", number, words, at, side, offset,
-                       is_area ? "small" : "tiny textcolor rgb 0x555555");
+    std::string text = fmt::format("set label {} {} at {} {} offset {} noenhanced font {} front\n", number, words, at,
+                                   side, offset, is_area ? "small" : "tiny textcolor rgb 0x555555");
+    if (is_upright && before > 0) {
+        text += fmt::format("if (page) {{ set label {} offset {},{} }}\n", number, guide.opposite ? -0.7 : 0.7,
+                            -0.9 - 2.4 * before);
+    }
+    return text;
 }
 
 std::string rgb_of(int colour, bool is_area) {
-    constexpr int palette[] = {0x0072B2, 0xD55E00, 0x009E73, 0xCC79A7, 0xE69F00, 0x56B4E9, 0x8C7A10, 0x777777};
     if (colour == pale) return "rgb 0xBBBBBB";
-    return 1 <= colour && colour <= 8 ? fmt::format("rgb {}", palette[colour - 1])
+    return 1 <= colour && colour <= 8 ? fmt::format("rgb colours[{}]", colour)
            : is_area                  ? "rgb 0x999999"
                                       : "rgb mark_colour";
+}
+
+/// Of the band for infinity and NaN beside its marks, in y.
+double beyond_room(const Figure& drawing) {
+    const Axis& y = drawing.axes.y;
+    return y.from && y.to ? 0.03 * (*y.to - *y.from) : 0;
 }
 
 std::string guides_of(const Figure& drawing) {
     std::string text;
     std::size_t count = 0;
+    int upright_lines = 0;
     for (const Guide& guide : drawing.guides) {
         ++count;
         const bool is_level = guide.bottom && guide.bottom == guide.top;
@@ -99,7 +143,24 @@ std::string guides_of(const Figure& drawing) {
                                       colour, guide.dash)
                         : fmt::format("set object {} rectangle {} behind fillcolor {} fillstyle solid {} noborder\n",
                                       count, ends, colour, guide.strength);
-        if (!guide.text.empty()) text += label_of(guide, count, is_level, !is_line);
+        if (guide.text.empty()) continue;
+        text += label_of(guide, count, is_level, !is_line, upright_lines);
+        upright_lines += is_line && !is_level ? 1 : 0;
+    }
+    // What the axis cannot show lies in a band of its own.
+    std::optional<double> low, high;
+    for (const Look& look : drawing.looks) {
+        if (!look.beyond) continue;
+        low = std::min(low.value_or(*look.beyond), *look.beyond);
+        high = std::max(high.value_or(*look.beyond), *look.beyond);
+    }
+    if (low) {
+        text += fmt::format(
+            "set object {} rectangle from graph 0,first {} to graph 1,first {} behind fillcolor rgb 0xEEEEEE fillstyle "
+            "solid "
+            "border rgb 0xBBBBBB\n",
+            ++count, drawing.axes.y.log_base > 1 ? *low / 1.6 : *low - beyond_room(drawing),
+            drawing.axes.y.log_base > 1 ? *high * 1.6 : *high + beyond_room(drawing));
     }
     for (const Note& note : drawing.notes) {
         text += fmt::format("set label {} {} at {},{} left offset 0.6,0.8 noenhanced font small front\n", ++count,
@@ -126,12 +187,11 @@ std::string key_of(Key key, bool small) {
 struct Drawn {
     Look look;
     std::size_t number;  // of the series, from 1
-    int next;            // colour, counted in its panel
 };
 
 std::string style_of(const Drawn& drawn) {
     const Look& look = drawn.look;
-    std::string text = colour_text(look.colour, drawn.next);
+    std::string text = colour_text(look.colour);
     if (look.dash > 1) text += fmt::format(" dashtype {}", look.dash);
     if (look.width > 0) text += fmt::format(" linewidth {}", look.width);
     return text;
@@ -140,7 +200,7 @@ std::string style_of(const Drawn& drawn) {
 std::string points_of(const Look& look) {
     std::string text;
     if (look.point > 0) text += fmt::format(" pointtype {}", look.point);
-    if (look.size > 0) text += fmt::format(" pointsize {}", look.size);
+    if (look.size > 0) text += fmt::format(" pointsize {} * mark_scale", look.size);
     return text;
 }
 
@@ -221,7 +281,7 @@ std::vector<std::string> clauses_of(const Drawn& drawn, const Axes& axes) {
     if (look.number) add(values.numbers(), "labels offset 0,0.5 font tiny", "notitle");
     if (look.beyond) {
         add(values.beyond(*look.beyond, axes.y.log_base > 1),
-            fmt::format("points {} pointtype 2 pointsize {}", colour_text(look.colour, drawn.next),
+            fmt::format("points {} pointtype 2 pointsize {} * mark_scale", colour_text(look.colour),
                         look.size > 0.1 ? look.size : 0.7),
             "notitle");
     }
@@ -229,13 +289,23 @@ std::vector<std::string> clauses_of(const Drawn& drawn, const Axes& axes) {
 }
 
 std::string plot_of(const Figure& drawing, int panel) {
-    std::vector<std::string> clauses;
-    int next = 0;
+    std::vector<std::string> clauses, names;
+    std::vector<Drawn> shown;
+    std::vector<int> taken;
     for (std::size_t i = 0; i < drawing.series.size(); ++i) {
         Look look = drawing.looks.empty() ? Look{} : drawing.looks[std::min(i, drawing.looks.size() - 1)];
         if (look.panel != panel && look.panel != every_panel) continue;
+        if (look.colour == next_colour) names.push_back(look.title.value_or(drawing.series[i].name));
+        if (look.colour > next_colour) taken.push_back(look.colour);
         if (look.panel == every_panel && panel > 0) look.title = "";  // one key names it
-        const auto more = clauses_of({look, i + 1, ++next}, drawing.axes);
+        shown.push_back({look, i + 1});
+    }
+    const std::vector<int> colours = colours_of(names, taken);
+    std::size_t next = 0;
+    for (Drawn& drawn : shown) {
+        Look& look = drawn.look;
+        if (look.colour == next_colour) look.colour = colours[next++];
+        const auto more = clauses_of(drawn, drawing.axes);
         clauses.insert(look.mark == Mark::spans ? clauses.begin() : clauses.end(), more.begin(), more.end());
     }
     if (clauses.empty()) clauses = {"NaN notitle"};
@@ -247,10 +317,11 @@ std::string panels_of(const Figure& drawing) {
     const auto count = static_cast<int>(drawing.panels.size());
     const bool rows = count > 2;
     std::string text = fmt::format(
+        "if (page) {{ set multiplot layout {},1 margins {},0.97,{},{} spacing 0,{} }} else {{\n"
         "set multiplot title title_text noenhanced font large layout {},2 margins {},0.985,(0.18 + 0.027 * "
-        "caption_lines),{} spacing {}\n",
-        (count + 1) / 2, drawing.axes.y.label.empty() ? 0.075 : 0.125, rows ? 0.87 : 0.85,
-        rows ? "0.08,0.14" : "0.09,0");
+        "caption_lines),{} spacing {} }}\n",
+        count, drawing.axes.y.label.empty() ? 0.11 : 0.19, 0.24 / count, 1 - 0.1 / count, 0.34 / count, (count + 1) / 2,
+        drawing.axes.y.label.empty() ? 0.075 : 0.125, rows ? 0.87 : 0.85, rows ? "0.08,0.14" : "0.09,0");
     for (int p = 0; p < count; ++p) {
         const Panel& panel = drawing.panels[static_cast<std::size_t>(p)];
         text += fmt::format("set title {} noenhanced font small offset 0,-0.4\n", gnuplot_string(panel.title));
@@ -270,6 +341,41 @@ std::string panels_of(const Figure& drawing) {
 
 }  // namespace
 
+std::vector<int> colours_of(const std::vector<std::string>& names, std::vector<int> taken) {
+    constexpr std::pair<std::string_view, int> formats[] = {{"fp32", 8}, {"tf32", 6}, {"bf16", 1},
+                                                            {"fp16", 2}, {"fp8", 3},  {"e4m3", 3},
+                                                            {"e5m2", 3}, {"fp4", 4},  {"e2m1", 4}};
+    std::vector<int> colours(names.size(), next_colour);
+    const auto take = [&](std::size_t i, int colour) {
+        if (std::ranges::find(taken, colour) != taken.end()) return;
+        colours[i] = colour;
+        taken.push_back(colour);
+    };
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        std::size_t first = std::string::npos;  // the format that is mentioned first
+        int own = next_colour;
+        for (const auto& [format, colour] : formats) {
+            if (const std::size_t at = names[i].find(format); at < first) std::tie(first, own) = std::pair(at, colour);
+        }
+        if (own != next_colour) take(i, own);
+    }
+    const bool has_formats = std::ranges::any_of(colours, [](int colour) { return colour != next_colour; });
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        for (const int colour : has_formats ? std::array{5, 7, 4, 3, 6, 1, 2, 8} : std::array{1, 2, 3, 4, 5, 6, 7, 8}) {
+            if (colours[i] == next_colour) take(i, colour);
+        }
+        if (colours[i] == next_colour) colours[i] = static_cast<int>(i % 8) + 1;  // more series than colours
+    }
+    return colours;
+}
+
+int page_foot(const Figure& drawing) {
+    const Axis& x = drawing.axes.x;
+    if (x.names.size() <= 3) return 30;
+    const double letter = name_slant(x) == 60 ? 7.2 : 4.8;  // the height of one, turned
+    return 30 + static_cast<int>(letter * static_cast<double>(longest_name(x))) - (x.label.empty() ? 20 : 0);
+}
+
 std::string axis_settings(const Figure& drawing) {
     const auto& [x, y] = drawing.axes;
     std::string text = settings_of('x', x) + settings_of('y', y);
@@ -277,8 +383,10 @@ std::string axis_settings(const Figure& drawing) {
         text += fmt::format("set offsets {0}, {0}, graph {1}, graph {2}\n", x.room, y.room, y.from ? 0 : y.room);
     }
     if (!x.names.empty()) {
-        text += fmt::format("set bmargin ({} + caption_lines)\n",
-                            (x.label.empty() ? 2.5 : 4.5) + 1.1 * static_cast<double>(name_lines(x) - 1));
+        const double label = x.label.empty() ? 2.5 : 4.5;
+        text += fmt::format("set bmargin ({} + caption_lines)\nif (page) {{ set bmargin at screen {:.3f} }}\n",
+                            label + 1.1 * static_cast<double>(name_lines(x) - 1),
+                            (page_foot(drawing) + 40.0) / (page_foot(drawing) + 240.0));
     }
     return text;
 }
@@ -290,6 +398,7 @@ std::string chart(const Figure& drawing) {
     }
     const bool binades = std::ranges::count(drawing.looks, Mark::histogram, &Look::mark) > 0;
     text += fmt::format("set clip two\nset boxwidth {}\n", binades ? 1 : drawing.bar_width) + guides_of(drawing);
+    text += "if (page) { set key off; set tmargin 1; set rmargin 1.5 }\n";
     return text + (drawing.panels.empty() ? plot_of(drawing, 0) : panels_of(drawing));
 }
 

@@ -22,7 +22,6 @@ std::string style_of(Verdict verdict) {
 std::string badge(Verdict verdict, std::string_view text) {
     return fmt::format(R"(<span class="verdict {}">{}</span>)", style_of(verdict), text);
 }
-std::string badge(Verdict verdict) { return badge(verdict, verdict_name(verdict)); }
 
 using Counts = std::map<Verdict, int>;
 
@@ -30,7 +29,7 @@ using Counts = std::map<Verdict, int>;
 std::string counts_html(const Counts& counts) {
     std::string html;
     for (const auto& [verdict, count] : counts) {
-        html += fmt::format("{}<span>{} {}</span>", html.empty() ? "" : ", ", count, badge(verdict));
+        html += fmt::format("{}<span>{} {}</span>", html.empty() ? "" : ", ", count, verdict_html(verdict));
     }
     return html;
 }
@@ -102,12 +101,16 @@ std::string erratum_anchor(std::size_t number) { return fmt::format("wrong-{}", 
 
 std::string statement_of(const Erratum& erratum) {
     const std::string place = place_in(erratum.source);
-    return prose_html(place.empty() ? erratum.source : place);
+    const bool is_quote = std::ranges::count(place, ' ') >= 2;  // and not the name of a place: "matrixMul"
+    return prose_html(is_quote ? place : erratum.claims.front()->statement);
 }
 
 constexpr std::string_view nothing_wrong = "<p>Nothing: no claim was refuted.</p>\n";
 
 }  // namespace
+
+std::string verdict_html(Verdict verdict) { return badge(verdict, verdict_name(verdict)); }
+std::string counts_html(const std::vector<Claim>& claims) { return counts_html(counts_of(claims)); }
 
 std::string chapter_page(std::string_view chapter) {
     std::string name = "report-";
@@ -128,7 +131,7 @@ std::string counts_table(const std::vector<StoredResult>& results) {
     for (const auto& [kind, counts] : kinds) html += fmt::format("<th>{}</th>", name_of(kind));
     html += "<th>all</th></tr></thead>\n<tbody>\n";
     for (const auto& [verdict, count] : all) {
-        html += fmt::format("<tr><th>{}</th>", badge(verdict));
+        html += fmt::format("<tr><th>{}</th>", verdict_html(verdict));
         for (const auto& [kind, counts] : kinds) {
             const auto found = counts.find(verdict);
             html += found == counts.end() ? "<td></td>" : fmt::format("<td>{}</td>", found->second);
@@ -154,7 +157,7 @@ std::string claims_html(const StoredResult& result) {
     if (claims.empty()) return "";
     std::string html = fmt::format("<details class=\"claims\"{}><summary>{} claims of the {} run: {}</summary>\n{}",
                                    all_hold(claims) ? "" : " open", claims.size(), escaped(result.mode),
-                                   counts_html(counts_of(claims)), table_head);
+                                   counts_html(claims), table_head);
     for (const Claim& claim : claims) {
         html += claim_row(result, claim, fmt::format("{} &middot; {}", escaped(claim.source), link_to_claim(claim)));
     }
@@ -184,7 +187,7 @@ std::string register_html(const std::vector<StoredResult>& results) {
     std::string html = "<div class=\"filter\" role=\"group\" aria-label=\"verdicts shown\">";
     for (const auto& [verdict, count] : all) {
         html += fmt::format("<label><input type=\"checkbox\" id=\"show-{}\" checked> {} {}</label> ", style_of(verdict),
-                            count, badge(verdict));
+                            count, verdict_html(verdict));
     }
     html += "</div>\n";
     for (const std::string& document : documents) {
@@ -203,10 +206,11 @@ std::string errata_lines(const std::vector<StoredResult>& results) {
     std::string html = "<ol class=\"errata\">\n";
     for (std::size_t i = 0; i < std::min(shown, errata.size()); ++i) {
         const Claim& claim = *errata[i].claims.front();
+        const std::string said = statement_of(errata[i]), found = prose_html(claim.statement);
         html += fmt::format(
             "<li><strong>{}</strong> <span class=\"source\">{}</span><br>{} Measured: <span "
             "class=\"value\">{}</span>. <a href=\"{}#{}\">{}</a></li>\n",
-            statement_of(errata[i]), escaped(document_of(errata[i].source)), prose_html(claim.statement),
+            said, escaped(said != found ? document_of(errata[i].source) : errata[i].source), said == found ? "" : found,
             escaped(claim.measured), errata_page, erratum_anchor(i),
             errata[i].claims.size() == 1 ? "the counter-example"
                                          : fmt::format("all {} counter-examples", errata[i].claims.size()));
@@ -226,7 +230,8 @@ std::string errata_html(const std::vector<StoredResult>& results) {
         for (const Claim* claim : errata[i].claims) {
             html += fmt::format(
                 "<li>{} {} Measured: <span class=\"value\">{}</span>. <span class=\"source\">{}</span></li>\n",
-                badge(claim->verdict), escaped(claim->statement), escaped(claim->measured), link_to_claim(*claim));
+                verdict_html(claim->verdict), prose_html(claim->statement), escaped(claim->measured),
+                link_to_claim(*claim));
         }
         html += "</ul>\n</section>\n";
     }

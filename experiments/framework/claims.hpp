@@ -22,6 +22,9 @@ std::string counts_line(const std::vector<StoredResult>& results);
 std::string counts_table(const std::vector<StoredResult>& results);
 
 /// The table of one experiment: closed, since all claims stand in the register, unless one failed; "" without claims.
+/// A verdict in its colour; of several claims how many have which: "20 reproduced, 3 refuted".
+std::string verdict_html(Verdict verdict);
+std::string counts_html(const std::vector<Claim>& claims);
 std::string claims_html(const StoredResult& result);
 
 /// All claims by the document that makes them, in the order in which the documents appear; each links its experiment.

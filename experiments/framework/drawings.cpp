@@ -69,6 +69,7 @@ bool is_drawing(std::string_view inside) {
 
 std::string svg_html(std::string svg, const std::string& name, const std::string& title) {
     const std::size_t start = svg.find("<svg");
+    if (start == std::string::npos) return "";
     const std::size_t end = svg.find("</svg>", start);
     const std::size_t end_of_tag = svg.find('>', start);
     if (end == std::string::npos || !is_drawing(std::string_view(svg).substr(end_of_tag, end - end_of_tag))) {
@@ -102,11 +103,48 @@ std::string svg_html(std::string svg, const std::string& name, const std::string
            svg;
 }
 
+namespace {
+
+/// The names of a drawing's curves, each once, with their colours: gnuplot's groups gnuplot_plot_<n>, of which each has
+/// a title; one that says as much itself has no name.
+std::string key_html(std::string_view svg) {
+    constexpr std::string_view mark = "<title>", stroke = "'rgb(";
+    std::string html;
+    for (std::size_t at = svg.find("gnuplot_plot_"); at != std::string_view::npos;) {
+        const std::size_t title = svg.find(mark, at), end = svg.find("</title>", at);
+        if (end == std::string_view::npos) break;
+        const std::string name(svg.substr(title + mark.size(), end - title - mark.size()));
+        at = svg.find("\"gnuplot_plot_", end);
+        const std::size_t colour = svg.find(stroke, end);
+        if (name.starts_with("gnuplot_plot_") || colour >= std::min(at, svg.size())) continue;
+        const std::string whole = name.substr(0, name.find(" minus "));  // has the colour of its difference
+        if (html.find(">" + name + "<") != std::string::npos || html.find(">" + whole + "<") != std::string::npos)
+            continue;
+        html += fmt::format("<span style=\"border-color:{}\">{}</span>\n",
+                            svg.substr(colour + 1, svg.find(')', colour) - colour), name);
+    }
+    return html.empty() ? "" : "<span class=\"key\">\n" + html + "</span>\n";
+}
+
+/// Up to three sentences, and the others.
+std::pair<std::string_view, std::string_view> first_three(std::string_view text) {
+    std::size_t end = 0;
+    for (int sentence = 0; sentence < 3 && end != std::string_view::npos; ++sentence) end = text.find(". ", end + 1);
+    if (end == std::string_view::npos) return {text, ""};
+    return {text.substr(0, end + 1), text.substr(end + 2)};
+}
+
+}  // namespace
+
 std::string drawing_html(const StoredResult& result, const StoredFigure& figure) {
     if (!figure.svg.empty()) {
-        const std::string drawing =
-            svg_html(figure.svg, fmt::format("{}_{}", result.experiment, figure.name), figure.title);
-        return drawing.empty() ? "<p class=\"missing\">This file holds no drawing.</p>" : drawing;
+        const std::string name = fmt::format("{}_{}", result.experiment, figure.name);
+        const std::string_view seen = figure.headline.empty() ? first_three(figure.meaning).first : figure.headline;
+        const std::string title = fmt::format("{}. {}", figure.title, seen);
+        const std::string drawing = svg_html(figure.svg, name, title);
+        if (drawing.empty()) return "<p class=\"missing\">This file holds no drawing.</p>";
+        return fmt::format("<span class=\"drawing\"><strong>{}</strong>{}{}</span>", prose_html(figure.title), drawing,
+                           key_html(figure.svg));
     }
     return fmt::format(
         "<p class=\"missing\">Not drawn: gnuplot was not there or found nothing to draw. To draw it: <code>ulplab "
@@ -134,22 +172,33 @@ std::string badge_of(const StoredResult& result, const StoredFigure& figure) {
     return "models of matrix units";
 }
 
+/// The units behind a figure; what stands behind each the chapter says once.
+std::string units_html(const StoredResult& result, const StoredFigure& figure) {
+    std::string names;
+    for (const std::string& line : result.evidence) {
+        const std::string unit = line.substr(0, line.find("): ") + 1);
+        if (figure.evidence.find(unit) != std::string::npos) names += (names.empty() ? "" : "; ") + escaped(unit);
+    }
+    if (names.empty()) return figure.evidence.empty() ? "" : "<p>" + prose_html(figure.evidence) + "</p>\n";
+    return fmt::format("<p>Units: {}. <a href=\"#evidence\">What stands behind them</a></p>\n", names);
+}
+
 }  // namespace
 
 std::string figure_html(const StoredResult& result, const StoredFigure& figure) {
-    const std::string badge = badge_of(result, figure);
-    const std::string evidence = figure.evidence.empty()
-                                     ? fmt::format("<p class=\"evidence\"><span class=\"badge\">{}</span></p>", badge)
-                                     : fmt::format(
-                                           "<details class=\"evidence\"><summary><span "
-                                           "class=\"badge\">{}</span></summary>{}</details>",
-                                           badge, escaped(figure.evidence));
+    const auto& [seen, more] = first_three(figure.meaning);
+    std::string folded;
+    for (const std::string_view text : {more, std::string_view(figure.caption)}) {
+        if (!text.empty()) folded += "<p>" + prose_html(text) + "</p>\n";
+    }
+    folded += units_html(result, figure);
     return fmt::format(
-        "<figure id=\"{0}-{1}\" class=\"answers\">\n<div class=\"drawing\">{2}</div>\n<figcaption>\n"
-        "<p>{3}</p>\n{4}\n"
+        "<figure id=\"{0}-{1}\" class=\"answers\">\n{2}\n<figcaption>\n"
+        "<p>{3}</p>\n<details class=\"evidence\"><summary><span class=\"badge\">{4}</span></summary>\n{5}"
         "<p class=\"links\"><a href=\"{0}/{1}.png\">PNG</a> <a href=\"{0}/{1}.svg\">SVG</a> "
-        "<a href=\"{0}/data.csv\">data</a></p>\n</figcaption>\n</figure>\n",
-        result.experiment, figure.name, drawing_html(result, figure), prose_html(figure.meaning), evidence);
+        "<a href=\"{0}/data.csv\">data</a></p>\n</details>\n</figcaption>\n</figure>\n",
+        result.experiment, figure.name, drawing_html(result, figure), prose_html(seen), badge_of(result, figure),
+        folded);
 }
 
 }  // namespace ulp

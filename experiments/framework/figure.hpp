@@ -92,6 +92,9 @@ enum class Mark {
 };
 /// Colours: 1 to 8 of the palette (plots/style.gp), and these.
 constexpr int next_colour = 0, grey = -1, black = -2, pale = -3;
+/// The palette's colours for series with these names: a format's own, the same in every figure, if it is not taken; for
+/// the others those that are left.
+std::vector<int> colours_of(const std::vector<std::string>& names, std::vector<int> taken = {});
 
 constexpr int every_panel = -1;
 

@@ -22,6 +22,8 @@ namespace {
 
 /// As many characters of a caption as fit below a figure.
 constexpr std::size_t caption_width = 116;
+/// Of a figure's files: the whole sheet, the one for a phone, which the page gives title, caption and key, and pixels.
+constexpr const char* drawing_endings[] = {".svg", ".page.svg", ".png"};
 
 /// The names as one gnuplot string for `words` and `word`, which take double-quoted parts as one word.
 std::string series_list(const std::vector<Series>& all) {
@@ -57,21 +59,42 @@ std::string variables_of(const Figure& drawing) {
     const std::vector<std::string> lines = wrapped(drawing.caption, caption_width);
     return text + fmt::format(
                       "figure = {}\ntitle_text = {}\ncaption_text = {}\ncaption_lines = {}\nseries_names = {}\n"
-                      "frames = {}\n",
+                      "frames = {}\npanel_rows = {}\npage_foot = {}\n",
                       gnuplot_string(drawing.name), gnuplot_string(drawing.title), gnuplot_lines(lines), lines.size(),
-                      gnuplot_string(series_list(drawing.series)), drawing.frames);
+                      gnuplot_string(series_list(drawing.series)), drawing.frames,
+                      drawing.plot == "nets" ? 4
+                      : drawing.plot == "partial_sums" || drawing.plot == "attention"
+                          ? 2
+                          : std::max<std::size_t>(1, drawing.panels.size()),
+                      page_foot(drawing));
+}
+
+/// A template draws its arms, which follow the series of their reference, with the line types from 1 on.
+std::string recoloured(const Figure& drawing) {
+    if (drawing.plot != "curves" && drawing.plot != "seeds" && drawing.plot != "differences") return "";
+    std::vector<std::string> arms;
+    for (std::size_t i = drawing.plot == "seeds" ? 0 : 1; i < drawing.series.size(); ++i) {
+        if (drawing.plot != "curves" || i <= (drawing.series.size() - 1) / 2) arms.push_back(drawing.series[i].name);
+    }
+    std::string text;
+    const std::vector<int> colours = colours_of(arms);
+    for (std::size_t i = 0; i < std::min<std::size_t>(8, colours.size()); ++i) {
+        text += fmt::format("set linetype {} linecolor rgb colours[{}]\n", i + 1, colours[i]);
+    }
+    return text + fmt::format("reference_colour = colours[{}]\n", colours.empty() ? 8 : colours.front());
 }
 
 std::string script(const Figure& drawing) {
     return fmt::format(
-        "# Draws {0}.svg and {0}.png from data.csv: gnuplot -d {0}.gp\n"
-        "{1}do for [format in \"svg png\"] {{\nload 'style.gp'\n{2}{3}}}\n",
-        drawing.name, variables_of(drawing), axis_settings(drawing),
+        "# Draws {0}.svg, {0}.page.svg and {0}.png from data.csv: gnuplot -d {0}.gp\n"
+        "{1}do for [format in \"svg page.svg png\"] {{\nload 'style.gp'\n{2}{3}{4}}}\n",
+        drawing.name, variables_of(drawing), recoloured(drawing), axis_settings(drawing),
         drawing.plot.empty() ? chart(drawing) : plot_template(drawing.plot + ".gp"));
 }
 
 bool is_drawn(const fs::path& folder, const std::string& name) {
-    return is_recorded_drawing(folder, name + ".svg") && is_recorded_drawing(folder, name + ".png");
+    return std::ranges::all_of(drawing_endings,
+                               [&](const char* ending) { return is_recorded_drawing(folder, name + ending); });
 }
 
 /// On a full disk gnuplot ends well, and its files are cut short.
@@ -80,7 +103,7 @@ bool is_whole(const fs::path& folder, const std::string& name) {
         const fs::path file = folder / (name + ending);
         return fs::exists(file) && read_file(file).ends_with(last);
     };
-    return ends(".svg", "</svg>\n\n") && ends(".png", "IEND\xAE\x42\x60\x82");
+    return ends(".svg", "</svg>\n\n") && ends(".page.svg", "</svg>\n\n") && ends(".png", "IEND\xAE\x42\x60\x82");
 }
 
 void draw(const fs::path& folder, const Figure& drawing) {
@@ -91,9 +114,9 @@ void draw(const fs::path& folder, const Figure& drawing) {
             fmt::format("gnuplot cannot draw {}: {}", drawing.name,
                         finished.output.empty() ? "its files are cut short; is the disk full?" : finished.output));
     }
-    if (drawing.frames > 1) {
-        const fs::path svg = folder / (drawing.name + ".svg");
-        write_file(svg, animated(read_file(svg), drawing.frames));
+    for (const char* ending : {".svg", ".page.svg"}) {
+        const fs::path svg = folder / (drawing.name + ending);
+        if (drawing.frames > 1) write_file(svg, animated(read_file(svg), drawing.frames));
     }
 }
 
@@ -120,7 +143,8 @@ void write_figures(const Result& result, const fs::path& folder) {
 std::vector<std::string> files_of_figures(const fs::path& folder) {
     std::vector<std::string> files = {"figures.json", "style.gp"};
     for (const Figure& drawing : drawings_in(folder)) {
-        for (const char* ending : {".gp", ".svg", ".png"}) files.push_back(drawing.name + ending);
+        files.push_back(drawing.name + ".gp");
+        for (const char* ending : drawing_endings) files.push_back(drawing.name + ending);
     }
     return files;
 }
@@ -149,13 +173,21 @@ std::string draw_figures(const fs::path& parent, const std::string& name) {
             "{} --out {}",
             name, parent.string());
     }
+    const auto files_of = [](const Figure& drawing) {
+        std::vector<std::string> files;
+        for (const char* ending : drawing_endings) files.push_back(drawing.name + ending);
+        return files;
+    };
     run_side_by_side(drawings.size(), true, [&](std::size_t i) {
         draw(work.path(), drawings[i]);
-        hand_over(work.path(), place, {drawings[i].name + ".svg", drawings[i].name + ".png"});
+        hand_over(work.path(), place, files_of(drawings[i]));
     });
     hand_over(work.path(), place, scripts);
     std::vector<std::string> drawn;
-    for (const Figure& drawing : drawings) drawn.insert(drawn.end(), {drawing.name + ".svg", drawing.name + ".png"});
+    for (const Figure& drawing : drawings) {
+        const std::vector<std::string> files = files_of(drawing);
+        drawn.insert(drawn.end(), files.begin(), files.end());
+    }
     record_drawings(place, drawn);
     return "";
 }

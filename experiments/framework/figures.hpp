@@ -32,6 +32,8 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t width);
 std::string gnuplot_lines(const std::vector<std::string>& lines);
 
 /// What a drawing sets after plots/style.gp: labels, scales, ranges, and numbers of its axes.
+/// Height of what stands below a page's drawing, in its pixels: numbers or turned names, and the label.
+int page_foot(const Figure& drawing);
 std::string axis_settings(const Figure& drawing);
 /// What a drawing without a template sets then, and plots.
 std::string chart(const Figure& drawing);

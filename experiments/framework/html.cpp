@@ -59,7 +59,15 @@ std::string with_powers(std::string_view html) {
     return result;
 }
 
-std::string prose_html(std::string_view text) { return with_powers(escaped(text)); }
+std::string prose_html(std::string_view text) {
+    std::string html = escaped(text);
+    bool inside = false;
+    for (std::size_t at = 0; (at = html.find('`', at)) != std::string::npos; inside = !inside) {
+        if (!inside && html.find('`', at + 1) == std::string::npos) break;
+        html.replace(at, 1, inside ? "</code>" : "<code>");
+    }
+    return with_powers(html);
+}
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
     for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
@@ -103,12 +111,14 @@ std::string single_page(std::string_view command, std::string_view title, std::s
 }
 
 std::string table_html(const std::vector<std::vector<std::string>>& rows) {
-    std::string html = "<div class=\"wide\"><table class=\"numbers\">\n";
+    std::string html = "<div class=\"wide\" tabindex=\"0\"><table class=\"numbers\">\n";
     for (std::size_t r = 0; r < rows.size(); ++r) {
         html += "<tr>";
         for (std::size_t c = 0; c < rows[r].size(); ++c) {
             const std::string_view tag = r == 0 ? "th scope=\"col\"" : c == 0 ? "th scope=\"row\"" : "td";
-            html += fmt::format("<{}>{}</{}>", tag, escaped(rows[r][c]), tag.substr(0, 2));
+            const std::string cell = prose_html(rows[r][c]);
+            const bool words = c > 0 && r > 0 && rows[r][c].size() > 24;
+            html += fmt::format("<{}{}>{}</{}>", tag, words ? " class=\"words\"" : "", cell, tag.substr(0, 2));
         }
         html += "</tr>\n";
     }
@@ -117,23 +127,27 @@ std::string table_html(const std::vector<std::vector<std::string>>& rows) {
 
 namespace {
 
-constexpr double width = 560;
-constexpr double left = 52, right = 12, top = 26;
-constexpr double plot_width = width - left - right;
+constexpr double width = 480;
+constexpr double left = 44, right = 12, top = 12;
 constexpr double plot_height = 150;
-constexpr double row_height = 16;
-constexpr std::size_t line_colours = 6;
+constexpr double row_height = 18;
+constexpr double slot = 30;  // of zeros, infinities and NaNs, which have no place on the axis
 
 double log10_of(double x) { return step::log(x) / step::log(10.0); }
 
 std::string opened(double height, std::string_view title) {
     return fmt::format(
-        "<svg class=\"chart\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\"><title>{}</title>\n"
-        "<text x=\"{}\" y=\"17\">{}</text>\n",
-        width, height, escaped(title), escaped(title), left, escaped(title));
+        "<p class=\"chart-title\">{0}</p>\n<svg class=\"chart\" viewBox=\"0 0 {1} {2}\" role=\"img\" "
+        "aria-label=\"{0}\">\n",
+        escaped(title), width, height);
 }
 std::string text_at(double x, double y, std::string_view anchor, std::string_view text) {
     return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor, escaped(text));
+}
+std::string power_at(double x, double y, std::string_view anchor, int base, double exponent) {
+    return fmt::format(
+        "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}<tspan dy=\"-5\" font-size=\"80%\">{:g}</tspan></text>\n",
+        x, y, anchor, base, exponent);
 }
 std::string rule(double x1, double y1, double x2, double y2) {
     return fmt::format("<line class=\"axis\" x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\"/>\n", x1, y1, x2,
@@ -148,8 +162,9 @@ std::string bar(std::string_view kind, double x, double y, double w, double h, s
 /// The exponents of the chart, and where they stand.
 struct ExponentScale {
     int first, last;
+    double size;  // of the drawing, in x
 
-    [[nodiscard]] double at(int exponent) const { return left + plot_width * (exponent - first) / (last + 1 - first); }
+    [[nodiscard]] double at(int exponent) const { return left + size * (exponent - first) / (last + 1 - first); }
     [[nodiscard]] int inside(int exponent) const { return std::clamp(exponent, first, last + 1); }
 };
 
@@ -173,7 +188,7 @@ std::string range_row(const ExponentScale& scale, const ExponentRange& range, do
 double step_of_axis(double span, int most) {
     double unit = 1;
     while (unit * 10 * most < span) unit *= 10;
-    while (unit * most > span * 10) unit /= 10;
+    while (unit * most > span) unit /= 10;
     for (const double factor : {1.0, 2.0, 5.0, 10.0}) {
         if (span / (unit * factor) <= most) return unit * factor;
     }
@@ -201,8 +216,7 @@ std::string polyline(const std::vector<std::pair<double, double>>& points, std::
     std::string part;
     const auto end = [&] {
         if (!part.empty())
-            svg += fmt::format("<polyline class=\"line c{}\" style=\"fill:none\" points=\"{}\"/>\n",
-                               colour % line_colours, part);
+            svg += fmt::format("<polyline class=\"line c{}\" style=\"fill:none\" points=\"{}\"/>\n", colour, part);
         part.clear();
     };
     for (const auto& [x, y] : points) {
@@ -218,34 +232,46 @@ std::string polyline(const std::vector<std::pair<double, double>>& points, std::
 
 }  // namespace
 
-std::string exponent_chart(const std::map<int, std::int64_t>& numbers, const std::vector<ExponentRange>& ranges,
-                           std::string_view title) {
+std::string exponent_chart(const std::map<int, std::int64_t>& numbers,
+                           const std::vector<std::pair<std::string, std::int64_t>>& others,
+                           const std::vector<ExponentRange>& ranges, std::string_view title) {
     if (numbers.empty()) return "";
-    ExponentScale scale{numbers.begin()->first - 2, numbers.rbegin()->first + 2};
+    const bool has_others = std::ranges::any_of(others, [](const auto& each) { return each.second > 0; });
+    const double beyond = width - right - (has_others ? slot * static_cast<double>(others.size()) : 0);
+    ExponentScale scale{numbers.begin()->first - 2, numbers.rbegin()->first + 2, beyond - left - (has_others ? 12 : 0)};
     if (!ranges.empty()) {
         scale.first = std::min(scale.first, std::max(ranges.front().lowest, scale.first - 30) - 1);
         scale.last = std::max(scale.last, std::min(ranges.front().highest, scale.last + 30) + 1);
     }
     std::int64_t most = 1;
     for (const auto& [exponent, count] : numbers) most = std::max(most, count);
+    for (const auto& [name, count] : others) most = std::max(most, count);
     const int decades = static_cast<int>(std::ceil(log10_of(static_cast<double>(most) + 1)));
     const double bottom = top + plot_height;
     std::string svg = opened(bottom + 36 + row_height * static_cast<double>(ranges.size()), title);
     for (int d = 0; d <= decades; d += decades > 5 ? 2 : 1) {
         const double y = bottom - plot_height * d / decades;
-        svg += rule(left - 3, y, left, y) + text_at(left - 6, y + 4, "end", d == 0 ? "1" : fmt::format("1e{}", d));
+        svg += rule(left - 3, y, left, y) + power_at(left - 6, y + 4, "end", 10, d);
     }
-    const double bar_width = plot_width / (scale.last + 1 - scale.first);
-    for (const auto& [exponent, count] : numbers) {
-        if (count == 0) continue;
+    const auto add_bar = [&](const char* kind, double x, double size, std::int64_t count, const std::string& what) {
+        if (count == 0) return;
         const double height = std::max(1.5, plot_height * log10_of(static_cast<double>(count)) / decades);
-        svg += bar("bar", scale.at(exponent), bottom - height, bar_width * 0.85, height,
-                   fmt::format("2^{}: {} numbers", exponent, count));
+        svg += bar(kind, x, bottom - height, size, height, what);
+    };
+    const double bar_width = scale.size / (scale.last + 1 - scale.first);
+    for (const auto& [exponent, count] : numbers) {
+        add_bar("bar", scale.at(exponent), bar_width * 0.85, count, fmt::format("2^{}: {} numbers", exponent, count));
     }
-    svg += rule(left, bottom, width - right, bottom);
-    const auto step = static_cast<int>(std::max(1.0, step_of_axis(scale.last - scale.first, 10)));
+    svg += rule(left, bottom, left + scale.size, bottom);
+    for (std::size_t i = 0; has_others && i < others.size(); ++i) {
+        const double x = beyond + slot * static_cast<double>(i);
+        add_bar("special", x + 3, slot - 6, others[i].second, fmt::format("{}: {}", others[i].first, others[i].second));
+        svg +=
+            rule(x + 3, bottom, x + slot - 3, bottom) + text_at(x + slot / 2, bottom + 15, "middle", others[i].first);
+    }
+    const auto step = static_cast<int>(std::max(1.0, step_of_axis(scale.last - scale.first, 6)));
     for (int e = scale.first; e <= scale.last; ++e) {
-        if (e % step == 0) svg += text_at(scale.at(e) + bar_width / 2, bottom + 15, "middle", fmt::format("2^{}", e));
+        if (e % step == 0) svg += power_at(scale.at(e) + bar_width / 2, bottom + 17, "middle", 2, e);
     }
     double y = bottom + 24;
     for (const ExponentRange& range : ranges) {
@@ -270,25 +296,39 @@ std::string line_chart(const std::vector<ChartLine>& lines, const ChartAxes& axe
     if (xs.empty() || ys.empty()) return "";
     xs.widen();
     ys.widen();
+    // Few lines with short names have them at their ends, others in rows below.
+    constexpr std::size_t few = 4, brief = 16;
+    std::size_t longest = 0;
+    for (const ChartLine& line : lines) longest = std::max(longest, line.name.size());
+    const bool direct = lines.size() <= few && longest <= brief;
+    const double end = width - right - (direct ? 8 * static_cast<double>(longest) : 0);
     const double bottom = top + plot_height + 60;
-    const auto place_x = [&](double x) { return left + plot_width * (x - xs.low) / (xs.high - xs.low); };
+    const auto place_x = [&](double x) { return left + (end - left) * (x - xs.low) / (xs.high - xs.low); };
     const auto place_y = [&](double y) { return bottom - (bottom - top) * (y_of(y) - ys.low) / (ys.high - ys.low); };
-    std::string svg = opened(bottom + 42 + row_height * static_cast<double>(lines.size()), axes.title);
-    const double step_y = step_of_axis(ys.high - ys.low, 6);
+    std::vector<std::pair<double, const ChartLine*>> ends, rows;  // lines by the height of their last point
+    for (const ChartLine& line : lines) {
+        const auto last =
+            std::find_if(line.middle.rbegin(), line.middle.rend(), [&](double y) { return std::isfinite(y_of(y)); });
+        const bool is_drawn = last != line.middle.rend();
+        (direct && is_drawn ? ends : rows).emplace_back(is_drawn ? place_y(*last) : std::nan(""), &line);
+    }
+    std::ranges::sort(ends);
+    std::string svg = opened(bottom + 42 + row_height * static_cast<double>(rows.size()), axes.title);
+    const double step_y = std::max(axes.logarithmic ? 1.0 : 0.0, step_of_axis(ys.high - ys.low, 6));
     for (double y = std::ceil(ys.low / step_y) * step_y; y <= ys.high; y += step_y) {
         const double at = bottom - (bottom - top) * (y - ys.low) / (ys.high - ys.low);
-        const std::string text =
-            axes.logarithmic ? fmt::format("1e{:.3g}", y) : fmt::format("{:.4g}", std::fabs(y) < step_y / 2 ? 0.0 : y);
-        svg += rule(left - 3, at, left, at) + text_at(left - 6, at + 4, "end", text);
+        svg += rule(left - 3, at, left, at);
+        svg += axes.logarithmic
+                   ? power_at(left - 6, at + 4, "end", 10, y)
+                   : text_at(left - 6, at + 4, "end", fmt::format("{:.4g}", std::fabs(y) < step_y / 2 ? 0.0 : y));
     }
-    const double step_x = step_of_axis(xs.high - xs.low, 8);
+    const double step_x = step_of_axis(xs.high - xs.low, 6);
     for (double x = std::ceil(xs.low / step_x) * step_x; x <= xs.high; x += step_x) {
         svg += text_at(place_x(x), bottom + 15, "middle", fmt::format("{:.4g}", x));
     }
-    svg += rule(left, bottom, width - right, bottom) + rule(left, top, left, bottom);
-    svg += text_at(width - right, bottom + 31, "end", axes.x) + text_at(left + 4, top + 11, "start", axes.y);
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-        const ChartLine& line = lines[i];
+    svg += rule(left, bottom, end, bottom) + rule(left, top, left, bottom);
+    svg += text_at(end, bottom + 31, "end", axes.x) + text_at(left + 4, top + 11, "start", axes.y);
+    for (const ChartLine& line : lines) {
         std::string band;
         for (std::size_t p = 0; p < line.x.size(); ++p) {
             if (std::isfinite(y_of(line.high[p])))
@@ -298,15 +338,25 @@ std::string line_chart(const std::vector<ChartLine>& lines, const ChartAxes& axe
             if (std::isfinite(y_of(line.low[p])))
                 band += fmt::format("{:.1f},{:.1f} ", place_x(line.x[p]), place_y(line.low[p]));
         }
-        svg += fmt::format("<polygon class=\"band c{}\" points=\"{}\"/>\n", line.colour % line_colours, band);
+        svg += fmt::format("<polygon class=\"band c{}\" points=\"{}\"/>\n", line.colour, band);
         std::vector<std::pair<double, double>> points;
         for (std::size_t p = 0; p < line.x.size(); ++p)
             points.emplace_back(place_x(line.x[p]), place_y(line.middle[p]));
         svg += polyline(points, line.colour);
-        const double y = bottom + 34 + row_height * static_cast<double>(i + 1);
-        svg += fmt::format("<rect class=\"c{}\" x=\"{}\" y=\"{}\" width=\"18\" height=\"4\"/>\n",
-                           line.colour % line_colours, left, y - 6);
-        svg += text_at(left + 24, y, "start", line.name);
+    }
+    const auto named = [&](const ChartLine& line, double x, double y, const char* more = "") {
+        svg += fmt::format("<rect class=\"c{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"12\" height=\"4\"/>\n", line.colour,
+                           x, y - 6);
+        svg += text_at(x + 16, y, "start", line.name + more);
+    };
+    double free = top;
+    for (const auto& [y, line] : ends) {
+        named(*line, end + 4, std::max(y + 4, free));
+        free = std::max(y + 4, free) + row_height;
+    }
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        named(*rows[i].second, left, bottom + 34 + row_height * static_cast<double>(i + 1),
+              std::isnan(rows[i].first) ? ": no finite number" : "");
     }
     return svg + "</svg>\n";
 }

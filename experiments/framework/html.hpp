@@ -17,7 +17,7 @@ std::string escaped(std::string_view text);
 
 /// HTML with powers raised, but for code: 2^-11 as 2 and a small -11 above.
 std::string with_powers(std::string_view html);
-/// A sentence as HTML, with powers raised.
+/// A sentence as HTML, with powers raised and what is between backticks as code.
 std::string prose_html(std::string_view text);
 
 void replace_all(std::string& text, std::string_view from, std::string_view to);
@@ -46,15 +46,17 @@ struct ExponentRange {
     int lowest, normal, highest;
 };
 
-/// Numbers by exponent, on a logarithmic scale, and below it where each format's range lies.
-std::string exponent_chart(const std::map<int, std::int64_t>& numbers, const std::vector<ExponentRange>& ranges,
-                           std::string_view title);
+/// Numbers by exponent, on a logarithmic scale, and below it where each format's range lies. `others` have no exponent,
+/// {"NaN", 3}: a place each beside the axis.
+std::string exponent_chart(const std::map<int, std::int64_t>& numbers,
+                           const std::vector<std::pair<std::string, std::int64_t>>& others,
+                           const std::vector<ExponentRange>& ranges, std::string_view title);
 
 /// A line through the medians, in a band from minimum to maximum.
 struct ChartLine {
     std::string name;
     std::vector<double> x{}, low{}, middle{}, high{};  // NaN: not drawn
-    std::size_t colour = 0;                            // of six
+    int colour = 1;                                    // 1 to 8, as in figures
 };
 struct ChartAxes {
     std::string title, x, y;

@@ -247,7 +247,7 @@ std::vector<Claim> claims_from(const Json& list) {
 std::vector<StoredFigure> figures_from(const Json& list, const fs::path& folder) {
     std::vector<StoredFigure> figures;
     for (const Json& row : list) {
-        const std::string svg = plain_name(row.at("name")) + ".svg";
+        const std::string svg = plain_name(row.at("name")) + ".page.svg";
         figures.push_back({row.at("name"), row.at("title"), row.at("caption"), row.at("meaning"), row.at("evidence"),
                            is_recorded_drawing(folder, svg) ? read_file(folder / svg) : "", row.value("headline", "")});
     }

@@ -62,7 +62,7 @@ std::vector<UnitProducts> products_from(const nlohmann::ordered_json& list);
 
 struct StoredFigure {
     std::string name, title, caption, meaning, evidence;
-    std::string svg;         // the file's content; empty where it was not drawn
+    std::string svg;         // content of the drawing for pages; empty where it was not drawn
     std::string headline{};  // for the report's opening page; empty: not shown there
 };
 

@@ -1,8 +1,11 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
 #include <sstream>
 
 #include "engine/files/whole_file.hpp"
@@ -11,6 +14,8 @@
 #include "experiments/framework/experiment.hpp"
 #include "experiments/framework/figures.hpp"
 #include "experiments/framework/html.hpp"
+#include "experiments/framework/machine.hpp"
+#include "experiments/framework/runner.hpp"
 #include "softfloat/names.hpp"
 
 namespace ulp {
@@ -20,8 +25,6 @@ using Results = std::vector<StoredResult>;
 
 /// The opening shows as many figures.
 constexpr std::size_t headlines_shown = 5;
-/// A chapter with more figures shows the first of each experiment and folds the others.
-constexpr std::size_t figures_unfolded = 8;
 
 /// The command that makes the result again: of its settings those that are not the experiment's own.
 std::string command_of(const StoredResult& result) {
@@ -48,10 +51,14 @@ std::string run_html(const StoredResult& result) {
         escaped(command_of(result)), result.experiment, result.experiment);
 }
 
-std::string evidence_html(const StoredResult& result) {
-    if (result.evidence.empty()) return "";
-    std::string html = "<details><summary>Hardware evidence behind the models used</summary>\n<ul>\n";
-    for (const std::string& line : result.evidence) html += fmt::format("<li>{}</li>\n", escaped(line));
+/// What stands behind the units of a chapter, each once.
+std::string evidence_html(const Results& results) {
+    std::set<std::string> lines;
+    for (const StoredResult& result : results) lines.insert(result.evidence.begin(), result.evidence.end());
+    if (lines.empty()) return "";
+    std::string html =
+        "<details id=\"evidence\"><summary>What stands behind the units of this chapter</summary>\n<ul>\n";
+    for (const std::string& line : lines) html += fmt::format("<li>{}</li>\n", escaped(line));
     return html + "</ul>\n</details>\n";
 }
 
@@ -73,19 +80,19 @@ std::string seen_html(const StoredResult& result) {
         seen, result.products.size(), lines);
 }
 
-std::string figures_html(const StoredResult& result, bool fold) {
-    std::string html;
-    for (std::size_t i = 0; i < result.figures.size(); ++i) {
-        if (fold && i == 1) {
-            std::string titles;
-            for (std::size_t more = 1; more < result.figures.size(); ++more) {
-                titles += (more == 1 ? "" : "; ") + prose_html(result.figures[more].title);
-            }
-            html += fmt::format("<details><summary>{} more: {}</summary>\n", result.figures.size() - 1, titles);
-        }
-        html += figure_html(result, result.figures[i]);
+/// What the experiment found, as its heading: the sentence of a figure, else of the claim that answers its question.
+std::string finding_html(const StoredResult& result) {
+    for (const StoredFigure& figure : result.figures) {
+        if (!figure.headline.empty()) return prose_html(figure.headline);
     }
-    return html + (fold && result.figures.size() > 1 ? "</details>\n" : "");
+    const auto experiment = std::ranges::find(experiments(), result.experiment, &Experiment::name);
+    if (experiment == experiments().end()) return prose_html(result.title);
+    const std::optional<Claim> claim = answering_claim(*experiment, result.claims);
+    if (!claim) return prose_html(result.title);
+    const std::string& measured = claim->measured;
+    return fmt::format("{}{} <span class=\"value\">{}</span>",
+                       claim->verdict == Verdict::reproduced ? "" : verdict_html(claim->verdict) + ": ",
+                       prose_html(claim->statement), prose_html(measured.substr(0, measured.find(": difference"))));
 }
 
 /// Whether the failure is natural, and where in the report it is shown the other way.
@@ -105,27 +112,33 @@ std::string origin_html(const std::string& name, const Results& reported) {
                        links.empty() ? "" : fmt::format(" {}: {}.", relation, links));
 }
 
-std::string section_html(const StoredResult& result, bool fold, const Results& reported) {
+/// The finding, its first figure, and in a fold all else.
+std::string section_html(const StoredResult& result, const Results& reported) {
+    std::string more;
+    for (std::size_t i = 1; i < result.figures.size(); ++i) more += figure_html(result, result.figures[i]);
+    const std::string others = more.empty() ? "" : fmt::format("{} more figures, ", result.figures.size() - 1);
     return fmt::format(
-        "<section id=\"{}\">\n<h2>{}</h2>\n<p class=\"question\">{}</p>\n{}{}<div "
-        "class=\"folded\">{}{}{}{}</div>\n</section>\n",
-        result.experiment, prose_html(result.title), prose_html(result.question),
-        origin_html(result.experiment, reported), figures_html(result, fold), claims_html(result), seen_html(result),
-        evidence_html(result), run_html(result));
+        "<section id=\"{}\" class=\"finding\">\n<p class=\"topic\">{}</p>\n<h2>{}</h2>\n{}<details "
+        "class=\"more\"{}><summary>{}{} claims: {}</summary>\n<p class=\"question\">{}</p>\n{}{}<div "
+        "class=\"folded\">{}{}{}</div>\n</details>\n</section>\n",
+        result.experiment, prose_html(result.title), finding_html(result),
+        result.figures.empty() ? "" : figure_html(result, result.figures.front()),
+        all_hold(result.claims) ? "" : " open", others, result.claims.size(), counts_html(result.claims),
+        prose_html(result.question), origin_html(result.experiment, reported), more, claims_html(result),
+        seen_html(result), run_html(result));
 }
 
 std::string chapter_html(const Results& results, const std::string& chapter, const Results& reported) {
-    std::size_t figures = 0;
     std::string contents;
     for (const StoredResult& result : results) {
-        figures += result.figures.size();
         contents += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", result.experiment, escaped(result.title));
     }
     std::string html = fmt::format("<h1>{}</h1>\n<p class=\"lead\">{}</p>\n", escaped(chapter),
                                    escaped(chapter_text(chapter_by_name(chapter))));
     if (results.size() > 1) html += "<ul class=\"contents\">\n" + contents + "</ul>\n";
-    for (const StoredResult& result : results) html += section_html(result, figures > figures_unfolded, reported);
-    return html;
+    html += "<div class=\"findings\">\n";
+    for (const StoredResult& result : results) html += section_html(result, reported);
+    return html + "</div>\n" + evidence_html(results);
 }
 
 struct Link {
@@ -168,10 +181,9 @@ std::vector<Headline> headlines_of(const Results& results) {
 std::string headlines_html(const Results& results) {
     std::string html;
     for (const auto& [result, figure] : headlines_of(results)) {
-        html += fmt::format(
-            "<a class=\"headline\" href=\"{}#{}-{}\"><span class=\"drawing\">{}</span><span>{}</span></a>\n",
-            escaped(chapter_page(result->chapter)), result->experiment, figure->name, drawing_html(*result, *figure),
-            prose_html(figure->headline));
+        html += fmt::format("<a class=\"headline\" href=\"{}#{}-{}\">{}<span>{}</span></a>\n",
+                            escaped(chapter_page(result->chapter)), result->experiment, figure->name,
+                            drawing_html(*result, *figure), prose_html(figure->headline));
     }
     return html;
 }
@@ -190,7 +202,7 @@ std::string answer_html(const Results& results) {
     std::string answer = "Low precision overflows, swamps and underflows";
     if (all == 0) return answer + ".";
     const int worse = all - counts[Verdict::reproduced] - counts[Verdict::undecided];
-    answer += fmt::format("; in {} of {} comparisons training learns as well as in fp32 all the same",
+    answer += fmt::format(". Yet in {} of {} comparisons training learns as well as in fp32",
                           counts[Verdict::reproduced], all);
     if (worse > 0) answer += fmt::format(", in {} it does not", worse);
     if (counts[Verdict::undecided] > 0)
@@ -220,12 +232,42 @@ std::string gradients_json(const Results& results) {
         .dump();
 }
 
+/// Which experiments have no result here, or one of another version, and how to get them; "" where all are there.
+std::string gaps_html(const Results& results) {
+    std::vector<std::string> missing, old;
+    for (const Experiment& experiment : experiments()) {
+        const auto found = std::ranges::find(results, experiment.name, &StoredResult::experiment);
+        if (found == results.end()) missing.emplace_back(experiment.name);
+        if (found != results.end() && found->version != program_version()) old.emplace_back(experiment.name);
+    }
+    std::string html;
+    for (const auto& [what, names] :
+         {std::pair("Not run here", &missing), std::pair("Of another version of ulplab", &old)}) {
+        if (names->empty()) continue;
+        html += fmt::format(
+            "<details class=\"gaps\"><summary>{}: {} of {} experiments</summary><p>{}. To run them: "
+            "<code>ulplab run {}</code></p></details>\n",
+            what, names->size(), experiments().size(), fmt::join(*names, ", "), fmt::join(*names, " "));
+    }
+    return html;
+}
+
+/// "45 quick and 2 full runs".
+std::string runs_text(const Results& results) {
+    std::map<std::string, int> modes;
+    for (const StoredResult& result : results) ++modes[result.mode];
+    std::vector<std::string> parts;
+    for (const auto& [mode, count] : modes) parts.push_back(fmt::format("{} {}", count, escaped(mode)));
+    return fmt::format("{} run{}", fmt::join(parts, " and "), results.size() == 1 ? "" : "s");
+}
+
 std::string opening_html(const Results& results, std::string_view site) {
     const std::string gradients = gradients_json(results);
     return filled(
         plot_template("report_opening.html"),
         {{"answer", answer_html(results)},
-         {"experiments", fmt::format("{}", results.size())},
+         {"runs", runs_text(results)},
+         {"gaps", gaps_html(results)},
          {"live", gradients.empty() ? "" : filled(plot_template("live_histogram.html"), {{"data", gradients}})},
          {"doors", site.empty() ? "<p><code>ulplab site</code> writes lessons, playground and guides beside "
                                   "this report.</p>\n"

@@ -112,7 +112,9 @@ void print_all(const Request& request, const Finding& finding) {
 /// The sentence that answers the question, how many claims hold, and those that do not.
 void print_short(const Request& request, const Finding& finding) {
     if (const auto claim = answering_claim(*request.experiment, finding.claims)) {
-        fmt::print("answer: {} Measured: {}.\n", claim->statement, claim->measured);
+        fmt::print("answer{}: {} Measured: {}.\n",
+                   claim->verdict == Verdict::reproduced ? "" : fmt::format(" ({})", verdict_name(claim->verdict)),
+                   claim->statement, claim->measured);
     }
     fmt::print("{}; --verbose prints all\n", verdict_counts(finding.claims, request.size));
     print_unreproduced(finding.claims);

@@ -176,7 +176,7 @@ class Site {
             put(file, with_navigation(text, file));
         } else if (file.starts_with("source/")) {
             pages_[file] = {source, source,
-                            fmt::format("<h1>{}</h1>\n<pre>{}</pre>\n", escaped(source), escaped(text))};
+                            fmt::format("<h1>{}</h1>\n<pre tabindex=\"0\">{}</pre>\n", escaped(source), escaped(text))};
         } else {
             put(file, text);
         }
@@ -185,7 +185,8 @@ class Site {
     void add_markdown(const std::string& source, MarkdownPage page) {
         std::string body =
             with_live_figures(with_predictions(with_drawings(source, with_links(source, with_powers(page.html)))));
-        replace_all(body, "<table>", "<div class=\"wide\"><table>");
+        replace_all(body, "<table>", "<div class=\"wide\" tabindex=\"0\"><table>");
+        replace_all(body, "<pre", "<pre tabindex=\"0\"");  // what scrolls can be reached by keys
         replace_all(body, "</table>", "</table></div>");
         pages_[files_[source]] = {source, page.title, "<div class=\"text\">\n" + body, std::move(page.sections)};
     }
@@ -198,7 +199,8 @@ class Site {
             return all;
         };
         MarkdownPage page;
-        for (const auto& cell : nlohmann::json::parse(text).at("cells")) {
+        const auto notebook = nlohmann::json::parse(text);
+        for (const auto& cell : notebook.at("cells")) {
             const std::string source = joined(cell.at("source"));
             if (cell.at("cell_type") == "markdown") {
                 MarkdownPage part = markdown_page(source);

@@ -20,10 +20,12 @@ class Page(HTMLParser):
         self.ids, self.links, self.loaded, self.predictions = set(), [], [], []
         self.waiting = []  # predictions whose block has not come yet
         self.inside = ""   # form or pre
+        self.headings = 0  # of the first level
         self.feed(text)
 
     def handle_starttag(self, tag, attributes):
         have = dict(attributes)
+        self.headings += tag == "h1"
         if "id" in have:
             self.ids.add(have["id"])
         if tag == "a" and "href" in have:
@@ -60,6 +62,8 @@ def main(program, folder):
     wrong, predictions = [], 0
     for path, page in pages.items():
         name = path.relative_to(site)
+        if page.headings != 1:
+            wrong.append(f"{name} has {page.headings} titles")
         weight = path.stat().st_size
         for address in page.loaded:
             if urlsplit(address).scheme not in ("", "data"):

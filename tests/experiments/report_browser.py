@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Opens every page of a report in Chromium, as a reader would: at a desk and on a phone, light and dark.
 
-No console message, nothing wider than the phone, no page longer than 15 screens with tables folded, all pictures shown,
-and figures that answer: values under the pointer, series switched off, zoom and back. Without network and without
+No console message, nothing wider than the phone, no chapter longer than its screens, no label too small, no sentence said
+again and again, all pictures shown, and figures that answer: values under the pointer, series switched off, zoom and back. Without network and without
 packages of Python: over Chromium's debugging pipe. Usage: report_browser.py CHROMIUM FOLDER [PAGES [SCREENSHOTS]]
 """
 import base64
@@ -14,8 +14,11 @@ import subprocess
 import sys
 import tempfile
 
-DESK, PHONE = (1280, 800), (390, 844)
-MOST_SCREENS = 15
+DESK, PHONE = (1440, 900), (400, 800)
+MOST_SCREENS = {DESK: 6, PHONE: 10}  # of a chapter as it opens
+LEAST_LABEL = 12    # pixels, as shown
+MOST_REPEATED = 3   # times a long sentence
+LISTS = ("report-register", "report-sources")
 
 
 class Browser:
@@ -116,6 +119,19 @@ BAD_PICTURES = """Promise.all([...document.querySelectorAll('svg image')].map(im
 TOO_WIDE = """document.documentElement.scrollWidth <= innerWidth ? '' : [...document.querySelectorAll('body *')]
   .filter(e => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest('.drawing'))
   .slice(0, 3).map(e => e.tagName + ' ' + e.className + ' ' + e.textContent.slice(0, 40)).join(' | ') || 'something'"""
+# The smallest letters of a drawing that is shown, as seen; exponents are smaller than the text that they stand in.
+SMALLEST = """Math.min(99, ...[...document.querySelectorAll('.drawing svg, svg.chart')].filter(svg => svg.checkVisibility())
+  .flatMap(svg => [...svg.querySelectorAll('text')].filter(text => text.textContent.trim())
+    .map(text => parseFloat(getComputedStyle(text).fontSize) * svg.getScreenCTM().a)))"""
+# Sentences of at least 60 letters by how often a page says them, folded parts included.
+REPEATED = """(() => {
+  const count = {};
+  for (const e of document.querySelectorAll('p, li, h2, figcaption, summary')) {
+    if (e.querySelector('p, li, summary') || e.className === 'source') continue;
+    for (const one of e.textContent.split(/(?<=[.!?])\\s+/)) if (one.length >= 60) count[one] = (count[one] || 0) + 1;
+  }
+  return Object.entries(count).sort((a, b) => b[1] - a[1])[0] || ['', 0];
+})()"""
 # The figure in the middle of the window, and where a curve's points are there.
 PLACE = """(() => {{
   const figure = document.querySelectorAll('figure.answers')[{0}];
@@ -134,9 +150,10 @@ PLACE = """(() => {{
             ...first(c.querySelectorAll('path'), e => e.getAttribute('d'))])}};
 }})()"""
 TIP = "document.querySelector('.tip').hidden ? '' : document.querySelector('.tip').textContent"
-BUTTON = "document.querySelectorAll('figure.answers')[{0}].querySelectorAll('.tools button')[{1}].click()"
 FIGURE = "document.querySelectorAll('figure.answers')[{0}]"
+BUTTON = FIGURE + ".querySelectorAll('.tools button')[{1}].click()"
 VIEW = FIGURE + ".querySelector('svg').getAttribute('viewBox')"
+EDGES = FIGURE + ".querySelectorAll('.edges text').length"
 # Switches each series off and on again; how many curves were hidden on the way, and how many are hidden at last.
 SWITCH = """(() => {{
   const figure = document.querySelectorAll('figure.answers')[{0}];
@@ -170,6 +187,8 @@ def check_figure(browser, number, fail):
     for press in ("drawing a rectangle", "+"):
         if browser.ask(VIEW.format(number)) == whole:
             fail(f"{place['id']}: {press} does not zoom in")
+        elif place["axes"] and place["places"] and not browser.ask(EDGES.format(number)):
+            fail(f"{place['id']}: {press} leaves no axis")
         browser.ask(BUTTON.format(number, 1))
         if browser.ask(VIEW.format(number)) != whole:
             fail(f"{place['id']}: 'whole figure' does not end the zoom")
@@ -219,8 +238,15 @@ def main():
             fail = lambda what: faults.append(f"{where}: {what}")
             browser.open(page.as_uri(), size, scheme)
             height = browser.ask("document.documentElement.scrollHeight")
-            if size == DESK and page in pages and height > MOST_SCREENS * size[1]:
-                fail(f"{height / size[1]:.1f} screens, more than {MOST_SCREENS}")
+            if page.name.startswith("report-") and page.stem not in LISTS and height > MOST_SCREENS[size] * size[1]:
+                fail(f"{height / size[1]:.1f} screens, more than {MOST_SCREENS[size]}")
+            if page in pages:
+                smallest = browser.ask(SMALLEST)
+                if smallest < LEAST_LABEL - .1:
+                    fail(f"letters of {smallest:.1f} pixels in a drawing")
+                sentence, times = browser.ask(REPEATED)
+                if times > MOST_REPEATED:
+                    fail(f"{times} times: {sentence}")
             if shots:
                 browser.picture(shots / f"{page.stem}_{size[0]}_{scheme}.png", height)
             wide = browser.ask(TOO_WIDE)
@@ -249,4 +275,5 @@ def main():
     sys.exit(1 if faults or not pages or not figures else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/files/sha256.hpp"
+#include "experiments/framework/figure.hpp"
 #include "experiments/framework/html.hpp"
 
 namespace {
@@ -94,7 +95,7 @@ TEST_CASE("the opening answers from the comparisons with fp32, and powers are ra
                      parity("sample.c", Verdict::undecided)};
     const std::string page = page_of({result}, "report.html");
     CHECK(has(page,
-              "in 1 of 3 comparisons training learns as well as in fp32 all the same, in 1 it does not, in 1 "
+              "Yet in 1 of 3 comparisons training learns as well as in fp32, in 1 it does not, in 1 "
               "the seeds do not decide"));
     CHECK(has(page, "2<sup>-11</sup> and 2<sup>-24</sup>"));
     CHECK(prose_html("2^-11.5. a^2, x^ 2^(3 & 4^") == "2<sup>-11.5</sup>. a^2, x^ 2^(3 &amp; 4^");
@@ -204,7 +205,7 @@ TEST_CASE("the report has a page for each chapter and a register of all claims b
     second.claims = {{"second.c", "Talk (2019), \"slide 8\"", "s3", "8x", "not measured: x", Verdict::quoted}};
     CHECK(has(page_of({first, second}, "report-overflow.html"), "does not come back"));
     CHECK(has(page_of({first, second}, "report-overflow.html"), "href=\"report-hardware.html\""));
-    CHECK(has(page_of({first, second}, "report-hardware.html"), "<section id=\"second\">"));
+    CHECK(has(page_of({first, second}, "report-hardware.html"), "<section id=\"second\" class=\"finding\">"));
     const std::string table = page_of({first, second}, "report-register.html");
     CHECK(table.find("<summary>Talk (2019)") < table.find("id=\"second.c\""));
     CHECK(table.find("id=\"second.c\"") < table.find("<summary>Paper (2020)"));
@@ -213,12 +214,52 @@ TEST_CASE("the report has a page for each chapter and a register of all claims b
     CHECK(has(table, "section 2 &middot;"));
 }
 
-TEST_CASE("a chapter of many figures folds all but the first of each experiment") {
+TEST_CASE(
+    "a chapter shows of each experiment the finding and the first figure, and what stands behind its units once") {
     StoredResult result = stored_sample();
-    for (int i = 0; i < 9; ++i) result.figures.push_back({"f" + std::to_string(i), "T", "", "", "", ""});
-    CHECK(has(page_of({result}, "report-overflow.html"), "<summary>8 more: T; T"));
-    result.figures.pop_back();
-    CHECK_FALSE(has(page_of({result}, "report-overflow.html"), "more: T"));
+    const std::string unit = "one, fp16->fp32 (sm_90:mma.fp16.fp32)";
+    result.evidence = {unit + ": ordinary values: verified live"};
+    for (int i = 0; i < 9; ++i) {
+        result.figures.push_back({"f" + std::to_string(i), "T", "set so", "A. B. C. D.", unit + ": verified live", ""});
+    }
+    const std::string page = page_of({result}, "report-overflow.html");
+    CHECK(page.find("id=\"sample-f0\"") < page.find("<details class=\"more\"><summary>8 more figures, 0 claims"));
+    CHECK(page.find("id=\"sample-f1\"") > page.find("<details class=\"more\">"));
+    CHECK(page.find("ordinary values") == page.rfind("ordinary values"));
+    CHECK(has(page, "<p>A. B. C.</p>\n<details class=\"evidence\"><summary><span class=\"badge\">units verified live"));
+    CHECK(has(page,
+              "<p>D.</p>\n<p>set so</p>\n<p>Units: one, fp16-&gt;fp32 (sm_90:mma.fp16.fp32). <a href=\"#evidence\">"));
+    result.experiment = "overflow";
+    result.claims = {{"overflow.norm_fp16_overflow", "s", "It overflows.", "", "3 fours", Verdict::undecided}};
+    CHECK(has(page_of({result}, "report-overflow.html"),
+              "<h2><span class=\"verdict undecided\">undecided</span>: It overflows. <span class=\"value\">3 "
+              "fours</span></h2>"));
+}
+
+TEST_CASE("the opening names what was not run, and what another version ran") {
+    StoredResult result = stored_sample();
+    result.experiment = "overflow";
+    result.mode = "quick";
+    result.version = "0.0.1";
+    const std::string page = page_of({result}, "report.html");
+    CHECK(has(page, "Of another version of ulplab: 1 of "));
+    CHECK(has(page, "<code>ulplab run overflow</code>"));
+    CHECK(has(page, "Not run here: "));
+    CHECK(has(page, "1 quick run of experiments"));
+}
+
+TEST_CASE("a drawing has the names of its curves as text, and a format its colour in every figure") {
+    StoredResult result = stored_sample();
+    const std::string curve = "\" ><title>fp16</title><g stroke=\"rgb(1,2,3)\"><path stroke='rgb(213,94,0)'/></g></g>";
+    result.figures = {
+        {"one", "One", "", "", "",
+         "<svg viewBox=\"0 0 9 6\"><g id=\"gnuplot_plot_1" + curve + "<g id=\"gnuplot_plot_2" + curve + "</svg>"}};
+    const std::string page = page_of({result}, "report-overflow.html");
+    CHECK(has(page, "<span class=\"key\">\n<span style=\"border-color:rgb(213,94,0)\">fp16</span>\n</span>"));
+    CHECK(colours_of({"fp16", "fp32", "bf16"}) == std::vector{2, 8, 1});
+    CHECK(colours_of({"bf16", "x", "fp16", "bf16 again"}) == std::vector{1, 5, 2, 7});
+    CHECK(colours_of({"a", "b"}, {1}) == std::vector{2, 3});
+    CHECK(prose_html("`a^2` and `b") == "<code>a^2</code> and `b");
 }
 
 TEST_CASE("a drawing in the report takes the page's text colour and ids of its own") {
