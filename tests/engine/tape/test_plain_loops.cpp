@@ -165,4 +165,62 @@ TEST_CASE("a tolerance lowers the scale when enough of the steps since its last 
     CHECK(path == std::vector<double>{15, 15, 15, 14, 13, 12});
 }
 
+TEST_CASE("average pools of images that are not square are their plain loop, forward and backward") {
+    const Engine engine("fp32", "soft:ieee");
+    Tape tape(engine);
+    const Tensor image = whole_numbers({2, 3, 4, 6}, "image");
+    const Var x = tape.leaf(Tensor(image));
+    const Var y = avg_pool2d(x, 2);
+    REQUIRE(y.shape() == Shape{2, 3, 2, 3});
+    for (Index plane = 0; plane < 6; ++plane) {
+        for (Index i = 0; i < 2; ++i) {
+            for (Index j = 0; j < 3; ++j) {
+                const auto at = [&](Index row, Index col) { return image[(plane * 4 + row) * 6 + col]; };
+                const float sum =
+                    at(2 * i, 2 * j) + at(2 * i, 2 * j + 1) + at(2 * i + 1, 2 * j) + at(2 * i + 1, 2 * j + 1);
+                CHECK(y.value()[(plane * 2 + i) * 3 + j] == sum / 4);
+            }
+        }
+    }
+    tape.backward(reshape(slice(reshape(y, {36}), 0, 7, 1), {}));
+    // Output 7 is row 0, column 1 of plane 1: a window of columns 2 and 3.
+    for (Index i = 0; i < image.size(); ++i) {
+        const Index row = i / 6 % 4, col = i % 6;
+        CHECK(x.gradient()[i] == (i / 24 == 1 && row < 2 && (col == 2 || col == 3) ? 0.25F : 0.0F));
+    }
+}
+
+TEST_CASE("relu of -0 is 0, and a softmax needs a row") {
+    const Engine engine("fp32", "soft:ieee");
+    Tape tape(engine);
+    CHECK_FALSE(std::signbit(relu(tape.leaf(Tensor({1}, std::vector<float>{-0.0F}))).value()[0]));
+    CHECK_THROWS_AS(softmax(tape.leaf(Tensor(Shape{}))), std::invalid_argument);
+}
+
+TEST_CASE("batch norm in evaluation leaves its output in the format that it has in training") {
+    for (const char* recipe : {"fp32", "fp16", "mixed_fp16", "mixed_bf16", "O1", "O2"}) {
+        CAPTURE(recipe);
+        const Engine engine(recipe, "soft:ieee");
+        Model model(engine.recipe, 1);
+        BatchStatistics& running = model.add_statistics("bn", 1);
+        const auto format_of = [&](bool training) {
+            Run run;
+            run.training = training;
+            Tape tape(engine, run);
+            const Var one = tape.leaf(Tensor({1}, std::vector<float>{1}));
+            const Var x = tape.leaf(Tensor({2, 1}, std::vector<float>{5, 1}));
+            return batch_norm(x, one, tape.leaf(Tensor({1})), running).value().format();
+        };
+        CHECK(format_of(true) == format_of(false));
+    }
+}
+
+TEST_CASE("a loss scale stops at its maximum, also at one of 1") {
+    LossScale scale({.dialect = "own", .dynamic = true, .initial = 0.25, .window = 1, .maximum = 1});
+    for (const double expected : {0.5, 1.0, 1.0}) {
+        scale.update(false);
+        CHECK(scale.value() == expected);
+    }
+}
+
 }  // namespace
