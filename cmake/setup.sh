@@ -79,7 +79,8 @@ fetch_arm64_libraries() {
     # That of fmt is shared; its package is named after the version.
     local fmt package
     fmt=$(apt-cache "${options[@]}" depends libfmt-dev | sed -n 's/^ *Depends: \(libfmt[0-9]*\)$/\1/p')
-    (cd "$apt" && apt-get "${options[@]}" download libfmt-dev "$fmt" zlib1g-dev libdeflate-dev libmd4c-dev libmd4c-html0-dev libmd4c-html0 libmd4c0)
+    (cd "$apt" && apt-get "${options[@]}" download libfmt-dev "$fmt" zlib1g-dev libdeflate-dev libmd4c-dev libmd4c-html0-dev libmd4c-html0 libmd4c0 \
+        libseccomp-dev libseccomp2)
     for package in "$apt"/*.deb; do dpkg-deb -x "$package" "$folder"; done
     touch "$folder/complete"
 }

@@ -11,7 +11,7 @@
 #include "softfloat/names.hpp"
 
 int main(int argc, char** argv) try {
-    ulp::keep_standard_streams();
+    ulp::begin_program();
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     const std::string name = std::filesystem::path(argv[0]).filename().string();
     ulp::gpu::register_gpu_backends();

@@ -71,7 +71,7 @@ std::vector<std::uint32_t> rounded_codes(const FloatFormat& format, const std::v
 
 template <class Real>
 QuantizedTensor rounded_one_by_one(const TensorFormat& how, const Shape& shape, const std::vector<Real>& numbers,
-                                   std::uint64_t seed, std::uint64_t stream) {
+                                   std::uint64_t seed, std::uint64_t stream, std::uint64_t first_line) {
     const support::FloatEnvironment own;
     QuantizedTensor result;
     result.code_shape = shape;
@@ -86,6 +86,7 @@ QuantizedTensor rounded_one_by_one(const TensorFormat& how, const Shape& shape, 
     Context context = how.rounding;
     context.seed = seed;
     context.stream = stream;
+    context.first = first_line * (shape.empty() ? 1 : static_cast<std::uint64_t>(shape.back()));
     // The codes by themselves: as a number an overflow to NaN would lose its sign. NaNs keep sign and payload.
     result.codes = rounded_codes(how.format, scaled, context);
     round_array(how.format, scaled, context);
@@ -128,9 +129,15 @@ std::vector<float> in_tensor_order(const TensorFormat& how, const MatrixView& te
 }
 
 QuantizedTensor quantized_in_blocks(const TensorFormat& how, const Shape& shape, const std::vector<float>& numbers,
-                                    std::uint64_t seed, std::uint64_t stream) {
+                                    std::uint64_t seed, std::uint64_t stream, std::uint64_t first_line) {
     const MatrixView tensor = lines_of(how, shape, numbers);
-    Quantized q = quantize(*how.row, tensor, {.seed = seed, .stream = stream, .signs_stream = stream});
+    const Index group = std::max(1, how.row->transform.size);
+    const Index filled = (tensor.cols + group - 1) / group * group;  // what k becomes
+    Quantized q = quantize(*how.row, tensor,
+                           {.seed = seed,
+                            .stream = stream,
+                            .signs_stream = stream,
+                            .first = first_line * static_cast<std::uint64_t>(filled)});
     QuantizedTensor result;
     const bool as_tensor = !how.along_first && q.k == tensor.cols;
     result.code_shape = as_tensor ? shape : Shape{q.lines, q.k};
@@ -160,20 +167,25 @@ QuantizedTensor quantized_in_blocks(const TensorFormat& how, const Shape& shape,
 
 template <class Real>
 QuantizedTensor quantize_tensor(const TensorFormat& how, const Shape& shape, const std::vector<Real>& numbers,
-                                std::uint64_t seed, std::uint64_t stream) {
-    if (!how.row) return rounded_one_by_one(how, shape, numbers, seed, stream);
+                                std::uint64_t seed, std::uint64_t stream, std::uint64_t first_line) {
+    if (!how.row) return rounded_one_by_one(how, shape, numbers, seed, stream, first_line);
     if constexpr (std::is_same_v<Real, float>) {
-        return quantized_in_blocks(how, shape, numbers, seed, stream);
+        return quantized_in_blocks(how, shape, numbers, seed, stream, first_line);
     } else {
         std::vector<float> carried(numbers.size());
         carry_in_fp32(*how.row, numbers, carried);
-        return quantized_in_blocks(how, shape, carried, seed, stream);
+        return quantized_in_blocks(how, shape, carried, seed, stream, first_line);
     }
 }
 template QuantizedTensor quantize_tensor(const TensorFormat&, const Shape&, const std::vector<float>&, std::uint64_t,
-                                         std::uint64_t);
+                                         std::uint64_t, std::uint64_t);
 template QuantizedTensor quantize_tensor(const TensorFormat&, const Shape&, const std::vector<double>&, std::uint64_t,
-                                         std::uint64_t);
+                                         std::uint64_t, std::uint64_t);
+
+Index lines_of_piece(const TensorFormat& how) {
+    if (!how.row) return how.scale.by_largest ? 0 : 1;
+    return how.along_first || how.row->scale.tensor_scale_max != 0 ? 0 : how.row->block.lines;
+}
 
 void keep_nans(const FloatFormat& format, const std::vector<std::uint32_t>& codes, QuantizedTensor& quantized) {
     for (std::size_t i = 0; i < codes.size(); ++i) {
@@ -183,6 +195,14 @@ void keep_nans(const FloatFormat& format, const std::vector<std::uint32_t>& code
         quantized.codes[i] = codes[i];
         quantized.dequantized[i] = std::bit_cast<float>(static_cast<std::uint32_t>(wide));
     }
+}
+
+void QuantizationError::add(const QuantizationError& other) {
+    compared += other.compared;
+    lost += other.lost;
+    not_finite += other.not_finite;
+    signal += other.signal;
+    noise += other.noise;
 }
 
 std::optional<double> QuantizationError::snr_db() const {

@@ -43,10 +43,15 @@ struct QuantizedTensor {
 /// Of numbers of fp32 or fp64 (Real: float or double), each rounded once: those of fp64 are scaled in fp64, or enter a
 /// row's arithmetic by carry_in_fp32. Stochastic rounding and fresh signs draw from (seed, stream). Throws
 /// std::invalid_argument for a format whose parts do not fit each other, std::range_error for numbers of fp64 beyond
-/// fp32 where a scale, which is fp32's, depends on them.
+/// fp32 where a scale, which is fp32's, depends on them. `first_line`: of lines of the last extent, those of the tensor
+/// before these, where a piece of it is given.
 template <class Real>
 QuantizedTensor quantize_tensor(const TensorFormat& how, const Shape& shape, const std::vector<Real>& numbers,
-                                std::uint64_t seed, std::uint64_t stream);
+                                std::uint64_t seed, std::uint64_t stream, std::uint64_t first_line = 0);
+
+/// How many lines of the last extent a piece has that is quantised as in the whole tensor: a multiple of this; 0: the
+/// tensor is one piece, because numbers depend on all of it.
+Index lines_of_piece(const TensorFormat& how);
 
 /// NaNs as they were in a file of codes of the format itself, to which nothing was scaled: sign and payload, which
 /// rounding does not keep. `codes` are the tensor's, in its order.
@@ -56,6 +61,7 @@ void keep_nans(const FloatFormat& format, const std::vector<std::uint32_t>& code
 struct QuantizationError {
     std::int64_t compared = 0, lost = 0, not_finite = 0;  // lost: nonzero ones that became zero
     double signal = 0, noise = 0;                         // sums of squares
+    void add(const QuantizationError& other);
     /// 10 log10(signal / noise); nothing where there is no error.
     [[nodiscard]] std::optional<double> snr_db() const;
 };

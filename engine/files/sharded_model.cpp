@@ -1,8 +1,10 @@
 #include "engine/files/sharded_model.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <set>
+#include <system_error>
 
 #include "engine/files/checked_json.hpp"
 #include "engine/files/whole_file.hpp"
@@ -71,7 +73,13 @@ std::vector<fs::path> shards_of(const fs::path& folder) {
 }
 
 ShardWriter::ShardWriter(const fs::path& file)
-    : file_(file), data_(file.string() + ".data"), stream_(data_, std::ios::binary) {}
+    : file_(file), data_(new_locked_file(file)), stream_(data_.path, std::ios::binary) {}
+
+ShardWriter::~ShardWriter() {
+    std::error_code ignored;
+    fs::remove(data_.path, ignored);
+    close(data_.descriptor);
+}
 
 void ShardWriter::add(const WrittenArray& array) {
     const std::uint64_t end = size_ + array.bytes.size();
@@ -87,11 +95,10 @@ void ShardWriter::finish(const std::map<std::string, std::string>& metadata) {
     if (!stream_) throw DataError(file_.string() + ": cannot be written: the disk refuses");
     WholeFile file(file_);
     file.write(safetensors_header(header_, metadata, file_));
-    const auto data = std::make_shared<const MappedFile>(data_);
+    const auto data = std::make_shared<const MappedFile>(data_.path);
     const PieceReader next = pieces_of(data, data->bytes());
     for (std::string_view piece = next(); !piece.empty(); piece = next()) file.write(piece);
     file.publish();
-    fs::remove(data_);
 }
 
 void write_model_index(const fs::path& folder, const WeightMap& weight_map, std::uint64_t total_size) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/files/stored_arrays.hpp"
+#include "engine/files/whole_file.hpp"
 
 namespace ulp {
 
@@ -23,17 +24,20 @@ bool is_sharded_model(const std::filesystem::path& folder);
 /// leads out of the folder or is missing, a tensor that is missing in its file or lies in two.
 std::vector<std::filesystem::path> shards_of(const std::filesystem::path& folder);
 
-/// A safetensors file whose arrays are added one by one: memory for one of them, and a second file beside the first
-/// until it is finished. Throws DataError where the disk refuses.
-class ShardWriter {
+/// A safetensors file, with a second, temporary one beside it until it is finished.
+class ShardWriter : public ArrayWriter {
   public:
     explicit ShardWriter(const std::filesystem::path& file);
-    void add(const WrittenArray& array);
-    void finish(const std::map<std::string, std::string>& metadata);
+    ~ShardWriter() override;
+    ShardWriter(const ShardWriter&) = delete;
+    ShardWriter& operator=(const ShardWriter&) = delete;
+    void add(const WrittenArray& array) override;
+    void finish(const std::map<std::string, std::string>& metadata) override;
     [[nodiscard]] std::uint64_t size() const { return size_; }  // bytes of all arrays
 
   private:
-    std::filesystem::path file_, data_;
+    std::filesystem::path file_;
+    LockedFile data_;
     std::ofstream stream_;
     nlohmann::json header_ = nlohmann::json::object();
     std::uint64_t size_ = 0;

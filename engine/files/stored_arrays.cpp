@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
@@ -125,19 +126,49 @@ void write_safetensors(const fs::path& path, const WrittenArrays& arrays,
     file.publish();
 }
 
-void write_npz(const fs::path& path, const WrittenArrays& arrays) try {
-    WholeFile file(behind_links(path));
-    ZipWriter zip([&](std::string_view bytes) { file.write(bytes); });
-    for (const WrittenArray& array : arrays) {
+namespace {
+
+class NpzWriter : public ArrayWriter {
+  public:
+    explicit NpzWriter(const fs::path& path) : path_(path), file_(behind_links(path)) {}
+    void add(const WrittenArray& array) override {
         if (!stays_inside(array.name)) {
-            refuse_to_write(path, fmt::format("the name '{}' leads out of a folder; write .safetensors", array.name));
+            refuse_to_write(path_, fmt::format("the name '{}' leads out of a folder; write .safetensors", array.name));
         }
-        zip.add_stored(array.name + ".npy", {npy::header_for(numpy_type(path, array), array.shape), array.bytes});
+        within_limits([&] {
+            zip_.add_stored(array.name + ".npy", {npy::header_for(numpy_type(path_, array), array.shape), array.bytes});
+        });
     }
-    zip.finish();
-    file.publish();
-} catch (const std::length_error&) {
-    refuse_to_write(path, "a .npz file holds at most 4 GiB and 65,534 arrays; write .safetensors");
+    void finish(const std::map<std::string, std::string>&) override {
+        within_limits([&] { zip_.finish(); });
+        file_.publish();
+    }
+
+  private:
+    template <class Function>
+    void within_limits(const Function& f) try {
+        f();
+    } catch (const std::length_error&) {
+        refuse_to_write(path_, "a .npz file holds at most 4 GiB and 65,534 arrays; write .safetensors");
+    }
+
+    fs::path path_;
+    WholeFile file_;
+    ZipWriter zip_{[this](std::string_view bytes) { file_.write(bytes); }};
+};
+
+}  // namespace
+
+void write_npz(const fs::path& path, const WrittenArrays& arrays) {
+    NpzWriter writer(path);
+    for (const WrittenArray& array : arrays) writer.add(array);
+    writer.finish({});
+}
+
+std::unique_ptr<ArrayWriter> array_writer(const fs::path& file) {
+    require_array_file(file);
+    if (file.extension() == ".npz") return std::make_unique<NpzWriter>(file);
+    return std::make_unique<ShardWriter>(behind_links(file));
 }
 
 void require_array_file(const fs::path& file) {

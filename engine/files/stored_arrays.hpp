@@ -88,6 +88,17 @@ void write_safetensors(const std::filesystem::path& file, const WrittenArrays& a
 /// out of a folder ("../x"), and for what a zip archive without 64-bit sizes does not hold: 4 GiB, 65,534 arrays.
 void write_npz(const std::filesystem::path& file, const WrittenArrays& arrays);
 
+/// A file whose arrays are added one by one: memory for one of them. It appears with finish(), complete. Throws
+/// DataError.
+class ArrayWriter {
+  public:
+    virtual ~ArrayWriter() = default;
+    virtual void add(const WrittenArray& array) = 0;
+    virtual void finish(const std::map<std::string, std::string>& metadata) = 0;
+};
+/// By the extension, as write_arrays.
+std::unique_ptr<ArrayWriter> array_writer(const std::filesystem::path& file);
+
 /// Throws UsageError for a name that does not end in .npz or .safetensors.
 void require_array_file(const std::filesystem::path& file);
 /// By the extension: .safetensors, or .npz, which keeps no metadata. Throws UsageError for another.

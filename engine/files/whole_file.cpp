@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -86,8 +87,10 @@ WholeFile::~WholeFile() {
 
 void WholeFile::write(std::string_view bytes) {
     constexpr std::size_t enough = std::size_t{1} << 20;
-    buffer_ += bytes;
-    if (buffer_.size() >= enough) flush();
+    for (; !bytes.empty(); bytes.remove_prefix(std::min(bytes.size(), enough))) {
+        buffer_ += bytes.substr(0, enough);
+        if (buffer_.size() >= enough) flush();
+    }
 }
 
 void WholeFile::flush() {

@@ -7,7 +7,7 @@ Command grade_command();
 }
 
 int main(int argc, char** argv) {
-    ulp::keep_standard_streams();
+    ulp::begin_program();
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     return static_cast<int>(ulp::guarded([&arguments] {
         const ulp::Command command = ulp::grade_command();

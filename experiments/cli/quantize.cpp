@@ -1,6 +1,7 @@
 // ulplab quantize: the tensors of a file in a narrow format, as codes, scales and the numbers that they stand for.
 #include <charconv>
 #include <cstring>
+#include <memory>
 #include <stdexcept>
 
 #include "engine/analysis/input_files.hpp"
@@ -216,31 +217,78 @@ std::string snr_text(const QuantizationError& error) {
     return snr ? fmt::format("SNR {:.2f} dB", *snr) : "no error";
 }
 
-void print_quantized(const StoredBytes& tensor, const QuantizedTensor& quantized, const QuantizationError& error) {
-    fmt::print("{} ({}): {}", printable(tensor.name), fmt::join(tensor.shape, ", "), snr_text(error));
-    if (error.lost > 0) fmt::print(", {} nonzero numbers became zero", error.lost);
-    if (error.not_finite > 0) fmt::print(", {} are infinite or NaN", error.not_finite);
-    if (!quantized.scale_shape.empty()) fmt::print(", {} scales", quantized.scales.size());
-    if (quantized.tensor_scale != 1) fmt::print(", tensor factor {:a}", quantized.tensor_scale);
-    const bool in_fp32 = counted_format(tensor.type) == formats::fp64 && quantized.scale_shape.size() > 1;
-    fmt::print("{}\n", in_fp32 ? "; scaled in fp32" : "");
+/// What is written of a tensor, and printed.
+struct Made {
+    WrittenArrays arrays;
+    QuantizationError error;
+    std::size_t scales = 0;
+    float tensor_scale = 1;
+};
+
+void print_made(const StoredBytes& tensor, const Made& made) {
+    fmt::print("{} ({}): {}", printable(tensor.name), fmt::join(tensor.shape, ", "), snr_text(made.error));
+    if (made.error.lost > 0) fmt::print(", {} nonzero numbers became zero", made.error.lost);
+    if (made.error.not_finite > 0) fmt::print(", {} are infinite or NaN", made.error.not_finite);
+    if (made.scales > 0) fmt::print(", {} scales", made.scales);
+    if (made.tensor_scale != 1) fmt::print(", tensor factor {:a}", made.tensor_scale);
+    fmt::print("{}\n", counted_format(tensor.type) == formats::fp64 && made.scales > 1 ? "; scaled in fp32" : "");
 }
 
-/// Of float or double numbers: what is written, and printed.
+/// Adds a piece of a tensor, float or double numbers, to what is made of those before it.
 template <class Real>
-WrittenArrays quantized_as(const QuantizeOptions& options, const TensorFormat& how, const StoredBytes& tensor,
-                           const std::vector<Real>& numbers, const FloatFormat& stored) {
+void add_piece(const QuantizeOptions& options, const TensorFormat& how, const StoredBytes& piece,
+               const std::vector<Real>& numbers, const FloatFormat& stored, Index first_line, Made& made) {
     const auto quantized = [&] {
         try {
-            return quantize_tensor(how, tensor.shape, numbers, options.seed, hash_of(tensor.name));
+            return quantize_tensor(how, piece.shape, numbers, options.seed, hash_of(piece.name),
+                                   static_cast<std::uint64_t>(first_line));
         } catch (const std::range_error& error) {
-            throw DataError(fmt::format("{}: {}: {}", options.input, printable(tensor.name), error.what()));
+            throw DataError(fmt::format("{}: {}: {}", options.input, printable(piece.name), error.what()));
         }
     };
-    QuantizedTensor made = quantized();
-    if (keeps_codes(how, stored)) keep_nans(how.format, stored_words<std::uint32_t>(tensor, how.format), made);
-    print_quantized(tensor, made, error_of(numbers, made.dequantized));
-    return arrays_of(tensor.name, how, tensor.shape, made);
+    QuantizedTensor q = quantized();
+    if (keeps_codes(how, stored)) keep_nans(how.format, stored_words<std::uint32_t>(piece, how.format), q);
+    made.error.add(error_of(numbers, q.dequantized));
+    made.scales += q.scale_shape.empty() ? 0 : q.scales.size();
+    made.tensor_scale = q.tensor_scale;
+    WrittenArrays arrays = arrays_of(piece.name, how, piece.shape, q);
+    if (made.arrays.empty()) {
+        made.arrays = std::move(arrays);
+        return;
+    }
+    for (std::size_t i = 0; i < arrays.size(); ++i) {
+        const bool of_the_tensor =
+            arrays[i].name == piece.name + ".tensor_scale" || arrays[i].name == piece.name + ".signs";
+        if (of_the_tensor || (!how.row && arrays[i].name == piece.name + ".scales")) continue;
+        made.arrays[i].bytes += arrays[i].bytes;
+        made.arrays[i].shape.front() += arrays[i].shape.front();
+    }
+}
+
+/// Numbers that are quantised at once, where they do not depend on the rest of their tensor.
+constexpr Index numbers_of_piece = Index{1} << 21;
+
+/// The tensor in pieces of whole lines of its last extent, each a tensor of two extents: f(piece, its first line).
+template <class Function>
+void each_piece(const StoredBytes& tensor, Index lines, Index all_lines, const Function& f) {
+    const std::uint64_t line_bytes = tensor.size / static_cast<std::uint64_t>(all_lines);
+    const PieceReader next = tensor.open();
+    std::string_view rest;
+    for (Index first = 0; first < all_lines; first += lines) {
+        const Index count = std::min(lines, all_lines - first);
+        const std::size_t size = static_cast<std::size_t>(count) * line_bytes;
+        std::string bytes;
+        bytes.reserve(size);
+        while (bytes.size() < size) {
+            if (rest.empty() && (rest = next()).empty()) throw DataError(tensor.name + ": is cut short");
+            const std::size_t taken = std::min(rest.size(), size - bytes.size());
+            bytes += rest.substr(0, taken);
+            rest.remove_prefix(taken);
+        }
+        f(StoredBytes{tensor.name, tensor.type, {count, tensor.shape.back()}, size, [&] { return pieces_of(bytes); }},
+          first);
+    }
+    next();  // lets the file's memory go
 }
 
 /// Nothing, which is said, of a tensor that holds other numbers.
@@ -250,8 +298,39 @@ WrittenArrays quantized_arrays(const QuantizeOptions& options, const TensorForma
         fmt::print("{} ({}): skipped, its type holds no floating-point numbers\n", printable(tensor.name), tensor.type);
         return {};
     }
-    if (stored != formats::fp64) return quantized_as(options, how, tensor, floats_of(tensor, *stored), *stored);
-    return quantized_as(options, how, tensor, stored_words<double>(tensor, *stored), *stored);
+    Made made;
+    const auto add = [&](const StoredBytes& piece, Index first) {
+        if (stored != formats::fp64) {
+            add_piece(options, how, piece, floats_of(piece, *stored), *stored, first, made);
+        } else {
+            add_piece(options, how, piece, stored_words<double>(piece, *stored), *stored, first, made);
+        }
+    };
+    const Index step = lines_of_piece(how);
+    const Index k = tensor.shape.empty() ? 1 : std::max<Index>(1, tensor.shape.back());
+    const auto count = static_cast<Index>(tensor.size * 8 / static_cast<std::uint64_t>(stored->storage_bits()));
+    const Index lines = step == 0 ? 0 : std::max(step, numbers_of_piece / k / step * step);
+    if (lines == 0 || lines >= count / k) {
+        add(tensor, 0);
+    } else {
+        each_piece(tensor, lines, count / k, [&](const StoredBytes& piece, Index first) {
+            add(piece, first);
+            if (first != 0) return;
+            const auto pieces = static_cast<std::size_t>((count / k + lines - 1) / lines);
+            for (WrittenArray& array : made.arrays) array.bytes.reserve(array.bytes.size() * pieces);
+        });
+        // Codes lie as the tensor where no line was filled up.
+        for (WrittenArray& array : made.arrays) {
+            const bool is_codes = array.name == tensor.name + ".codes";
+            if (!is_codes && array.name != tensor.name + ".dequantized") continue;
+            const Index last = array.shape.back();
+            if (is_codes && last * (how.packed ? 2 : 1) != k) continue;
+            array.shape = tensor.shape;
+            array.shape.back() = last;
+        }
+    }
+    print_made(tensor, made);
+    return std::move(made.arrays);
 }
 
 std::map<std::string, std::string> metadata_of(const TensorFormat& how) {
@@ -297,12 +376,13 @@ ExitCode quantize_file(const QuantizeOptions& options) {
         if (tensor.name.empty()) tensor.name = fs::path(options.input).stem().string();
     }
     std::ranges::sort(tensors, {}, &StoredBytes::name);
-    WrittenArrays written;
+    const std::unique_ptr<ArrayWriter> writer = array_writer(options.output);
+    bool any = false;
     for (const StoredBytes& tensor : tensors) {
-        for (WrittenArray& each : quantized_arrays(options, how, tensor)) written.push_back(std::move(each));
+        for (const WrittenArray& each : quantized_arrays(options, how, tensor)) writer->add(each), any = true;
     }
-    if (written.empty()) throw DataError(options.input + ": no tensor of floating-point numbers");
-    write_arrays(options.output, written, metadata_of(how));
+    if (!any) throw DataError(options.input + ": no tensor of floating-point numbers");
+    writer->finish(metadata_of(how));
     return ExitCode::good;
 }
 

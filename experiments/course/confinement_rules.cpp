@@ -1,8 +1,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <linux/audit.h>
 #include <linux/landlock.h>
-#include <linux/seccomp.h>
+#include <seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -10,191 +9,166 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
-#include <span>
+#include <initializer_list>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "experiments/course/run_confined.hpp"
+#include "softfloat/errors.hpp"
 
 namespace ulp::course {
 namespace {
 
-#if defined(__x86_64__)
-constexpr std::uint32_t architecture = AUDIT_ARCH_X86_64;
-#elif defined(__aarch64__)
-constexpr std::uint32_t architecture = AUDIT_ARCH_AARCH64;
-#else
-constexpr std::uint32_t architecture = 0;
-#endif
+// Calls that a processor has not are left out by the library.
 
-constexpr long computing[] = {SYS_read, SYS_write, SYS_writev, SYS_close, SYS_lseek, SYS_fstat, SYS_newfstatat,
-                              // memory
-                              SYS_brk, SYS_munmap, SYS_mremap, SYS_madvise,
-                              // signals of its own, and the end
-                              SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_sigaltstack, SYS_exit,
-                              SYS_exit_group,
-                              // what the C library asks when a program starts
-                              SYS_set_tid_address, SYS_set_robust_list, SYS_rseq, SYS_readlinkat, SYS_getrandom,
-                              SYS_futex, SYS_getpid, SYS_gettid, SYS_uname,
-#if defined(__x86_64__)
-                              SYS_arch_prctl, SYS_readlink,
-#endif
-                              // time
-                              SYS_clock_gettime, SYS_clock_nanosleep, SYS_nanosleep, SYS_sched_yield,
-                              // the start itself; a program started from here would be behind the same filter
-                              SYS_execve};
+constexpr std::string_view computing =
+    "read write writev close lseek fstat newfstatat brk munmap mremap madvise "
+    // signals of its own, and the end
+    "rt_sigaction rt_sigprocmask rt_sigreturn sigaltstack exit exit_group "
+    // what the C library asks when a program starts
+    "set_tid_address set_robust_list rseq readlinkat getrandom futex getpid gettid uname arch_prctl readlink "
+    // time; the start itself: a program started from here would be behind the same filter
+    "clock_gettime clock_nanosleep nanosleep sched_yield execve";
 
 /// What an interpreter needs besides, to read its modules. Landlock says which files.
-constexpr long reading[] = {
-    SYS_getdents64, SYS_dup,    SYS_pread64, SYS_getcwd, SYS_statx,   SYS_statfs,  SYS_faccessat,
-    SYS_faccessat2, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid, SYS_sysinfo, SYS_sched_getaffinity,
-    SYS_getrusage,
-#if defined(__x86_64__)
-    SYS_stat,       SYS_lstat,  SYS_access,
-#endif
-};
+constexpr std::string_view reading =
+    "getdents64 dup pread64 getcwd statx statfs faccessat faccessat2 getuid geteuid getgid getegid sysinfo stat lstat "
+    "access getrusage sched_getaffinity";
+
 /// What a compiler never needs; files are Landlock's.
-constexpr long never[] = {
-    SYS_socket,      SYS_socketpair,      SYS_connect,        SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev,
-    SYS_mount,       SYS_umount2,         SYS_pivot_root,     SYS_chroot, SYS_unshare,          SYS_setns,
-    SYS_bpf,         SYS_perf_event_open, SYS_io_uring_setup, SYS_keyctl, SYS_add_key,          SYS_request_key,
-    SYS_init_module, SYS_finit_module,    SYS_kexec_load,     SYS_reboot, SYS_setsid,           SYS_setpgid};
+constexpr std::string_view never =
+    "socket socketpair connect ptrace process_vm_readv process_vm_writev mount umount2 pivot_root chroot unshare setns "
+    "bpf "
+    "perf_event_open io_uring_setup keyctl add_key request_key init_module finit_module kexec_load reboot setsid "
+    "setpgid";
 
-sock_filter statement(unsigned code, std::uint32_t value) { return {static_cast<std::uint16_t>(code), 0, 0, value}; }
-sock_filter jump_if_equal(std::uint32_t value, int if_true, int if_false) {
-    return {static_cast<std::uint16_t>(BPF_JMP | BPF_JEQ | BPF_K), static_cast<std::uint8_t>(if_true),
-            static_cast<std::uint8_t>(if_false), value};
+/// An argument whose bits in the mask are the value. The kernel takes each of these arguments as 32 bits, or
+/// (protections of memory) gives its bits above them no meaning.
+scmp_arg_cmp argument(unsigned number, std::uint32_t mask, std::uint32_t value) {
+    return SCMP_CMP(number, SCMP_CMP_MASKED_EQ, mask, value);
 }
-
-void add_rules(std::vector<sock_filter>& program, std::span<const long> numbers, std::uint32_t verdict) {
-    for (const long number : numbers) {
-        program.push_back(jump_if_equal(static_cast<std::uint32_t>(number), 0, 1));
-        program.push_back(statement(BPF_RET | BPF_K, verdict));
-    }
-}
-
-/// A call that is allowed where the masked lower half of an argument is one of these values. The kernel takes each of
-/// these arguments as 32 bits, or (protections of memory) gives its bits above them no meaning.
-struct ByArgument {
-    long number;
-    unsigned argument;
-    std::uint32_t mask;
-    std::vector<std::uint32_t> allowed;
-    std::uint32_t otherwise = SECCOMP_RET_TRAP;
-};
-
-/// Returns the place of the first allowed value.
-std::size_t add_rule(std::vector<sock_filter>& program, const ByArgument& rule) {
-    const auto values = static_cast<int>(rule.allowed.size());
-    program.push_back(jump_if_equal(static_cast<std::uint32_t>(rule.number), 0, 4 + values));
-    program.push_back(
-        statement(BPF_LD | BPF_W | BPF_ABS,
-                  static_cast<std::uint32_t>(offsetof(seccomp_data, args) + rule.argument * sizeof(std::uint64_t))));
-    program.push_back(statement(BPF_ALU | BPF_AND | BPF_K, rule.mask));
-    const std::size_t first_value = program.size();
-    for (int i = 0; i < values; ++i) {
-        program.push_back(jump_if_equal(rule.allowed[static_cast<std::size_t>(i)], values - i, 0));
-    }
-    program.push_back(statement(BPF_RET | BPF_K, rule.otherwise));
-    program.push_back(statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
-    return first_value;
-}
-
 constexpr std::uint32_t all_bits = ~std::uint32_t{0};
 
-/// Its own limits only, and of the requests to open files those that change no owner of signals: FIOASYNC, FIOSETOWN,
-/// SIOCSPGRP and F_SETOWN, F_SETSIG, F_SETFL would let the kernel send a signal to any process of the user.
-std::vector<ByArgument> rules_by_argument() {
-    constexpr std::uint32_t terminal_settings_2 = 0x802C542A;  // TCGETS2, which newer C libraries ask isatty() by
-    return {{SYS_prlimit64, 0, all_bits, {0}},
-            {SYS_ioctl, 1, all_bits, {TCGETS, terminal_settings_2, TIOCGWINSZ, FIONREAD, FIOCLEX, FIONCLEX}}};
+void add_rule(const CallFilter& filter, std::uint32_t verdict, int call, std::optional<scmp_arg_cmp> where = {}) {
+    const int error = seccomp_rule_add_array(filter.get(), verdict, call, where ? 1 : 0, where ? &*where : nullptr);
+    if (error != 0) throw DataError(fmt::format("libseccomp refuses a rule for system call {} ({})", call, -error));
 }
 
-/// Files are opened for reading only, whether or not the kernel has rules about files.
-std::vector<ByArgument> rules_of_interpreters() {
-    constexpr std::uint32_t writing = O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY);
-    constexpr std::uint32_t refused = SECCOMP_RET_ERRNO | EACCES;
-    return {
-        {SYS_fcntl, 1, all_bits, {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL}},
-#if defined(__x86_64__)
-            {SYS_open, 1, writing, {0}, refused},
-#endif
-        {
-            SYS_openat, 2, writing, {0}, refused
+void add_rules(const CallFilter& filter, std::uint32_t verdict, std::string_view calls) {
+    std::istringstream names{std::string(calls)};
+    for (std::string name; names >> name;) {
+        const int call = seccomp_syscall_resolve_name(name.c_str());
+        if (call == __NR_SCMP_ERROR) throw DataError(fmt::format("this libseccomp does not know the call {}", name));
+        add_rule(filter, verdict, call);
+    }
+}
+
+/// Its own limits only, and of the requests to open files those that change no owner of signals: FIOASYNC, FIOSETOWN,
+/// SIOCSPGRP and F_SETOWN, F_SETSIG, F_SETFL would let the kernel send a signal to any process of the user. Files are
+/// opened for reading only, whether or not the kernel has rules about files. An interpreter maps its modules' code;
+/// a program has no memory that it can write and execute.
+void add_rules_by_argument(const CallFilter& filter, bool interprets) {
+    const auto allow = [&](int call, unsigned number, std::initializer_list<std::uint32_t> values) {
+        for (const std::uint32_t value : values) {
+            add_rule(filter, SCMP_ACT_ALLOW, call, argument(number, all_bits, value));
         }
     };
+    constexpr std::uint32_t terminal_settings_2 = 0x802C542A;  // TCGETS2, which newer C libraries ask isatty() by
+    allow(SCMP_SYS(prlimit64), 0, {0});
+    allow(SCMP_SYS(ioctl), 1, {TCGETS, terminal_settings_2, TIOCGWINSZ, FIONREAD, FIOCLEX, FIONCLEX});
+    for (const int call : {SCMP_SYS(mmap), SCMP_SYS(mprotect)}) {
+        add_rule(filter, SCMP_ACT_ALLOW, call, interprets ? std::nullopt : std::optional(argument(2, PROT_EXEC, 0)));
+    }
+    if (!interprets) return;
+    allow(SCMP_SYS(fcntl), 1, {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL});
+    constexpr std::uint32_t writing[] = {O_WRONLY, O_RDWR, O_CREAT, O_TRUNC, O_TMPFILE & ~O_DIRECTORY};
+    for (const auto& [call, flags] : {std::pair{SCMP_SYS(open), 1U}, std::pair{SCMP_SYS(openat), 2U}}) {
+        std::uint32_t any = 0;
+        for (const std::uint32_t bit : writing) {
+            any |= bit;
+            add_rule(filter, SCMP_ACT_ERRNO(EACCES), call, argument(flags, bit, bit));
+        }
+        add_rule(filter, SCMP_ACT_ALLOW, call, argument(flags, any, 0));
+    }
 }
 
 }  // namespace
 
 CallFilter filter_for(Confinement confinement) {
-    if (confinement == Confinement::limits) return {};
-    std::vector<sock_filter> program{
-        statement(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)),
-        jump_if_equal(architecture, 1, 0),
-        statement(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-        statement(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-    };
-    if (confinement == Confinement::compiler) {
-        add_rules(program, never, SECCOMP_RET_ERRNO | EPERM);
-        program.push_back(statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
-        return {std::move(program), 0};
+    CallFilter filter(nullptr, &seccomp_release);
+    if (confinement == Confinement::limits) return filter;
+    const bool compiles = confinement == Confinement::compiler;
+    filter.reset(seccomp_init(compiles ? SCMP_ACT_ALLOW : SCMP_ACT_TRAP));
+    if (!filter || seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) != 0) {
+        throw DataError("libseccomp makes no filter of system calls");
+    }
+    if (compiles) {
+        add_rules(filter, SCMP_ACT_ERRNO(EPERM), never);
+        return filter;
     }
     const bool interprets = confinement == Confinement::interpreter;
-    add_rules(program, computing, SECCOMP_RET_ALLOW);
-    if (interprets) add_rules(program, reading, SECCOMP_RET_ALLOW);
-    for (const ByArgument& rule : rules_by_argument()) add_rule(program, rule);
-    for (const long number : {SYS_mmap, SYS_mprotect}) {
-        // An interpreter maps its modules' code. A program has no memory that it can write and execute.
-        add_rule(program, {number, 2, interprets ? 0U : std::uint32_t{PROT_EXEC}, {0}});
-    }
-    if (interprets) {
-        for (const ByArgument& rule : rules_of_interpreters()) add_rule(program, rule);
-    }
-    const std::size_t process_at = add_rule(program, {SYS_tgkill, 0, all_bits, {0}});
-    program.push_back(statement(BPF_RET | BPF_K, SECCOMP_RET_TRAP));
-    return {std::move(program), process_at};
+    add_rules(filter, SCMP_ACT_ALLOW, computing);
+    if (interprets) add_rules(filter, SCMP_ACT_ALLOW, reading);
+    add_rules_by_argument(filter, interprets);
+    return filter;
+}
+
+bool bind_to(const CallFilter& filter) {
+    if (!filter) return true;
+    // abort() signals the process itself. A filter that allows all but some calls refuses this rule as one too many.
+    const scmp_arg_cmp itself = argument(0, all_bits, static_cast<std::uint32_t>(getpid()));
+    const int added = seccomp_rule_add_array(filter.get(), SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, &itself);
+    return (added == 0 || added == -EACCES) && seccomp_load(filter.get()) == 0;
 }
 
 bool filter_available() {
     // Asked with a null program: EFAULT says that the kernel knows filters.
-    return architecture != 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, nullptr) != 0 && errno == EFAULT;
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, nullptr) != 0 && errno == EFAULT;
 }
 
 std::string system_call_name(long number) {
-    switch (number) {
-        case SYS_openat: return "open a file (openat)";
-        case SYS_clone:
-        case SYS_clone3: return "start a process or thread (clone)";
-        case SYS_socket: return "open a socket";
-        case SYS_kill: return "send a signal (kill)";
-        case SYS_unlinkat: return "remove a file (unlinkat)";
-        case SYS_mkdirat: return "make a folder (mkdirat)";
-        case SYS_chdir: return "change the folder (chdir)";
-        case SYS_getdents64: return "list a folder (getdents64)";
-        case SYS_faccessat: return "ask for a file (faccessat)";
-        case SYS_mmap:
-        case SYS_mprotect: return "make memory that can be executed";
-        case SYS_ptrace: return "trace a process (ptrace)";
-        case SYS_prlimit64: return "change the limits of another process (prlimit64)";
-        case SYS_ioctl: return "change a device, or who gets a file's signals (ioctl)";
-        case SYS_fcntl: return "change who gets a file's signals, or a file's locks (fcntl)";
-#if defined(__x86_64__)
-        case SYS_open: return "open a file (open)";
-        case SYS_fork:
-        case SYS_vfork: return "start a process (fork)";
-        case SYS_unlink: return "remove a file (unlink)";
-        case SYS_rmdir: return "remove a folder (rmdir)";
-        case SYS_mkdir: return "make a folder (mkdir)";
-        case SYS_rename: return "rename a file (rename)";
-        case SYS_stat: return "ask for a file (stat)";
-        case SYS_access: return "ask for a file (access)";
-#endif
-        default: return fmt::format("use system call {}", number);
-    }
+    // By the beginning of the call's name.
+    static constexpr std::pair<std::string_view, std::string_view> does[] = {
+        {"open", "open a file"},
+        {"clone", "start a process or thread"},
+        {"fork", "start a process"},
+        {"vfork", "start a process"},
+        {"socket", "open a socket"},
+        {"kill", "send a signal"},
+        {"unlink", "remove a file"},
+        {"rmdir", "remove a folder"},
+        {"mkdir", "make a folder"},
+        {"rename", "rename a file"},
+        {"chdir", "change the folder"},
+        {"getdents", "list a folder"},
+        {"stat", "ask for a file"},
+        {"access", "ask for a file"},
+        {"faccessat", "ask for a file"},
+        {"mmap", "make memory that can be executed"},
+        {"mprotect", "make memory that can be executed"},
+        {"ptrace", "trace a process"},
+        {"prlimit", "change the limits of another process"},
+        {"ioctl", "change a device, or who gets a file's signals"},
+        {"fcntl", "change who gets a file's signals, or a file's locks"},
+    };
+    const std::unique_ptr<char, decltype(&std::free)> found(
+        seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, static_cast<int>(number)), &std::free);
+    if (!found) return fmt::format("use system call {}", number);
+    const std::string_view name = found.get();
+    const auto* row = std::ranges::find_if(does, [&](const auto& each) { return name.starts_with(each.first); });
+    return fmt::format("{} ({})", row == std::end(does) ? "use a system call" : row->second, name);
 }
 
 // Linux's userspace API guide, "Landlock: unprivileged access control". The numbers are written out: Debian 12's header

@@ -2,11 +2,10 @@
 // system calls and behind rules about files (Landlock).
 #pragma once
 
-#include <linux/filter.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -48,15 +47,16 @@ std::string found_along_path(const std::string& program);
 ConfinedRun run_confined(const std::vector<std::string>& command, const std::filesystem::path& folder,
                          const std::string& input, const Limits& limits, Confinement confinement);
 
-// Filters of system calls (seccomp): lists of what a computing program needs; everything else is trapped.
+// Filters of system calls (libseccomp): lists of what a computing program needs; everything else is trapped.
 
-struct CallFilter {
-    std::vector<sock_filter> program;  // empty: none
-    std::size_t process_at = 0;        // entry that is to hold the process's number (abort() signals itself); 0: none
-};
+using CallFilter = std::unique_ptr<void, void (*)(void*)>;  // a scmp_filter_ctx; null: none
 CallFilter filter_for(Confinement confinement);
 
-/// Whether this system has filters of system calls, for this processor.
+/// Binds the calling process to the filter. It allocates memory; after fork() in a process with threads glibc allows
+/// that. Returns false where the kernel refuses.
+bool bind_to(const CallFilter& filter);
+
+/// Whether this system has filters of system calls.
 bool filter_available();
 
 /// "open a file (openat)" ...: what a system call of this processor does, as far as programs are caught with it.

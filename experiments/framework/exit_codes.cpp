@@ -48,6 +48,24 @@ void require_printed() {
     throw DataError("the results could not be written to the standard output");
 }
 
+std::terminate_handler terminate_before = nullptr;
+
+/// Memory that lacks where nothing may be thrown: a sentence and an exit code instead of a signal. Files under final
+/// names are whole at any moment.
+[[noreturn]] void end_without_memory() {
+    try {
+        if (const std::exception_ptr now = std::current_exception()) std::rethrow_exception(now);
+    } catch (const std::bad_alloc&) {
+        constexpr std::string_view sentence =
+            "ulplab: out of memory; use smaller sizes, or fewer threads: OMP_NUM_THREADS=1\n";
+        [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, sentence.data(), sentence.size());
+        _exit(static_cast<int>(ExitCode::data));
+    } catch (...) {  // a fault of the program
+    }
+    terminate_before();
+    std::abort();
+}
+
 /// One action, with what happens before and behind it.
 ExitCode watched(const std::function<ExitCode()>& action) {
     [[maybe_unused]] static const int installed = on_exit(change_code_of_libraries, nullptr);
@@ -72,7 +90,8 @@ std::string shown(std::string text, std::size_t most) {
     return text;
 }
 
-void keep_standard_streams() {
+void begin_program() {
+    terminate_before = std::set_terminate(end_without_memory);
     for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream) {
         if (fcntl(stream, F_GETFD) < 0) (void)open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
     }

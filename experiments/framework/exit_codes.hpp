@@ -24,8 +24,8 @@ inline ExitCode ended_by(int signal) { return static_cast<ExitCode>(128 + signal
 
 /// At the start of a program. Standard streams that were closed are opened on /dev/null for reading: no other file
 /// takes their numbers, and writing to them fails as before. What stderr does not take (closed, full) is lost, and
-/// changes no exit code.
-void keep_standard_streams();
+/// changes no exit code. Where memory lacks and nothing may be thrown, the exit code is 3.
+void begin_program();
 
 /// Text that may quote a file, for a terminal: control characters other than line breaks become '?', and what is beyond
 /// `most` bytes is left out, with a word.

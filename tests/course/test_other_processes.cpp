@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -107,10 +108,7 @@ template <class Function>
 int error_behind_filter(Confinement confinement, const Function& f) {
     const pid_t process = fork();
     if (process == 0) {
-        CallFilter filter = filter_for(confinement);
-        filter.program[filter.process_at].k = static_cast<std::uint32_t>(getpid());
-        const sock_fprog program{static_cast<unsigned short>(filter.program.size()), filter.program.data()};
-        const bool good = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, 2, &program) == 0;
+        const bool good = bind_to(filter_for(confinement));
         _exit(good ? (f() >= 0 ? 0 : errno) : 125);
     }
     int status = 0;
@@ -143,6 +141,61 @@ TEST_CASE("a submission can neither signal other processes nor change their limi
         CHECK(bystander.lives());
         CHECK(bystander.most_files() == files);
     }
+}
+
+TEST_CASE("ways out of a process are trapped for programs and interpreters") {
+    if (!filtered()) return;
+    struct Way {
+        const char* name;
+        long call;
+        long first, second, third;
+    };
+    const Bystander bystander;
+    const long other = bystander.process();
+    const Way ways[] = {
+        {"a signal", SYS_kill, other, SIGKILL, 0},
+        {"a signal to a thread", SYS_tkill, other, SIGKILL, 0},
+        {"a signal to a thread of a process", SYS_tgkill, other, other, SIGKILL},
+        {"a signal with a value", SYS_rt_sigqueueinfo, other, SIGKILL, 0},
+        {"a process as a file", SYS_pidfd_open, other, 0, 0},
+        {"a signal through such a file", SYS_pidfd_send_signal, 0, SIGKILL, 0},
+        {"a copy of another's descriptor", SYS_pidfd_getfd, 0, 0, 0},
+        {"another's priority", SYS_setpriority, 0, other, 19},
+        {"another's processors", SYS_sched_setaffinity, other, 0, 0},
+        {"another's scheduler", SYS_sched_setscheduler, other, 0, 0},
+        {"another's limits", SYS_prlimit64, other, RLIMIT_NOFILE, 0},
+        {"characters typed into the terminal", SYS_ioctl, 0, 0x5412 /* TIOCSTI */, 0},
+        {"a terminal of its own", SYS_ioctl, 0, 0x540E /* TIOCSCTTY */, 0},
+        {"the terminal's group", SYS_ioctl, 0, 0x5410 /* TIOCSPGRP */, 0},
+        {"a group of another", SYS_setpgid, 0, other, 0},
+        {"shared memory", SYS_shmget, 1, 4096, 0666 | 01000},
+        {"a queue of messages", SYS_msgget, 1, 0666 | 01000, 0},
+        {"a semaphore", SYS_semget, 1, 1, 0666 | 01000},
+        {"memory as a file", SYS_memfd_create, 0, 0, 0},
+        {"a timer that signals", SYS_timer_create, 0, 0, 0},
+        {"an interval timer", SYS_setitimer, 0, 0, 0},
+        {"a timer as a file", SYS_timerfd_create, 0, 0, 0},
+        {"io_uring", SYS_io_uring_setup, 8, 0, 0},
+        {"page faults as a file", SYS_userfaultfd, 0, 0, 0},
+        {"another's memory", SYS_process_vm_readv, other, 0, 0},
+        {"tracing", SYS_ptrace, 16 /* PTRACE_ATTACH */, other, 0},
+        {"counters of the processor", SYS_perf_event_open, 0, other, 0},
+        {"a program in the kernel", SYS_bpf, 0, 0, 0},
+        {"a namespace", SYS_unshare, 0x10000000 /* CLONE_NEWUSER */, 0, 0},
+        {"a mount", SYS_mount, 0, 0, 0},
+        {"a socket", SYS_socket, 1, 1, 0},
+        {"a process", SYS_clone, SIGCHLD, 0, 0},
+    };
+    for (const Way& way : ways) {
+        for (const Confinement each : {Confinement::interpreter, Confinement::filter}) {
+            CAPTURE(std::string(way.name));
+            CAPTURE(static_cast<int>(each));
+            CHECK(error_behind_filter(each, [&] {
+                      return syscall(way.call, way.first, way.second, way.third, 0, 0);
+                  }) == 1000 + SIGSYS);
+        }
+    }
+    CHECK(bystander.lives());
 }
 
 TEST_CASE("behind the filter of interpreters files are opened for reading, and descriptors copied") {

@@ -7,8 +7,10 @@
 #include <functional>
 #include <limits>
 
+#include "engine/analysis/quantized_tensor.hpp"
 #include "engine/files/npy.hpp"
 #include "engine/files/stored_arrays.hpp"
+#include "engine/tensor/random.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/machine.hpp"
 #include "softfloat/support/philox.hpp"
@@ -506,6 +508,51 @@ TEST_CASE("quantize: what it refuses, in one sentence and without a file") {
         CHECK(finished.output.find(bad.said) != std::string::npos);
         CHECK(std::filesystem::exists(folder / bad.out) == (bad.code == 0));
         std::filesystem::remove(folder / bad.out);
+    }
+}
+
+TEST_CASE("a tensor that is quantised in pieces gives what the whole one gives") {
+    const Shape shape = {3, 1200, 640};  // more numbers than a piece has
+    std::vector<float> numbers;
+    for (std::uint32_t i = 0; i < 3 * 1200 * 640 / 4; ++i) {
+        for (const std::uint32_t word : philox::generate({i, 9, 0, 0}, {5, 0})) {
+            numbers.push_back(static_cast<float>(static_cast<std::int32_t>(word)) * 0x1p-31F);
+        }
+    }
+    numbers[numbers.size() - 5] = 40;  // in the last piece, which decides a scale of the tensor
+    const TemporaryFolder folder;
+    write_safetensors(folder / "in.safetensors", {array_of_numbers("x", shape, numbers)}, {});
+    const auto row = [](const char* name) {
+        const Quantization& how = quantization_by_name(name);
+        return TensorFormat{.name = name, .row = how, .format = how.element};
+    };
+    TensorFormat drawn{.name = "e4m3", .format = formats::e4m3};
+    drawn.rounding = {.rounding = Rounding::stochastic, .random_bits = 32};
+    TensorFormat filled = row("mxfp4");
+    filled.row->transform = {256, HadamardSigns::fresh};
+    filled.row->elements.rounding = drawn.rounding;
+    TensorFormat packed = row("int4_affine");
+    packed.packed = true;
+    TensorFormat scaled{.name = "e5m2", .format = formats::e5m2, .scale = {.by_largest = true}};
+    const std::pair<TensorFormat, std::vector<std::string>> cases[] = {
+        {row("mxfp8"), {}},
+        {row("nvfp4"), {}},
+        {row("deepseek_128x128"), {}},
+        {row("ao_rowwise"), {}},
+        {drawn, {"--rounding=stochastic"}},
+        {filled, {"--hadamard=256:fresh", "--rounding=stochastic"}},
+        {packed, {"--packed"}},
+        {scaled, {"--scale=amax"}}};
+    for (const auto& [how, more] : cases) {
+        CAPTURE(how.name);
+        std::vector<std::string> options = {"--format=" + how.name};
+        options.insert(options.end(), more.begin(), more.end());
+        const Finished finished = quantized(folder / "in.safetensors", folder / "out.npz", options);
+        INFO(finished.output);
+        REQUIRE(finished.exit_code == 0);
+        write_npz(folder / "whole.npz",
+                  arrays_of("x", how, shape, quantize_tensor(how, shape, numbers, 1, hash_of("x"))));
+        CHECK(read_file(folder / "out.npz") == read_file(folder / "whole.npz"));
     }
 }
 

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import resource
 import shutil
 import signal
@@ -69,6 +70,30 @@ class Edges(unittest.TestCase):
         # No file takes the number of a closed stream: what is printed does not end in it.
         self.assertEqual(self.shell('"$1" train --images=64 --batch=8 --steps=1 --trace=t.csv >&- 2>&-'), 3)
         self.assertTrue((self.work / "t.csv").read_text().startswith("# ulplab trace\n"))
+
+    def test_every_command_keeps_its_exit_code_whatever_the_streams_are(self):
+        (self.work / "a.npy").write_bytes(npy("<f4", (4, 4), struct.pack("<16f", *[1 + i / 8 for i in range(16)])))
+        product = "--unit sm_90:mma.bf16.fp32"
+        rows = {
+            "list": "", "run": "overflow --smoke", "report": "", "claims": "", "site": "", "show": "1 --format fp16",
+            "formats": "", "codes": "e4m3", "inspect": "a.npy", "quantize": "a.npy q.npz --format e4m3", "models": "",
+            "verify": "no.recording", "matmul": f"a.npy a.npy --out d.npy {product}", "explain": f"a.npy a.npy {product}",
+            "bound": f"-k 64 {product}", "discover": "", "gpu": "info", "compare": "a.npy a.npy",
+            "train": "--images=64 --batch=8 --steps=1", "diagnose": "a.npy", "search": "scale --net no.json",
+            "course": "list", "grade": "find_nan --student .", "doctor": "", "dev": "page formats"}
+        listed = re.findall(r"^  ([a-z]+) {2}", self.good("--help").stdout.split("Subcommands:")[1], re.MULTILINE)
+        self.assertEqual(sorted(rows), sorted(listed), "each command has a row here, and each row is a command")
+        for name, arguments in rows.items():
+            command = f"{name} {arguments}"
+            self.shell(f'"$1" {command} >out.txt 2>err.txt')  # what it leaves in the folder is there from here on
+            code = self.shell(f'"$1" {command} >out.txt 2>err.txt')
+            prints = (self.work / "out.txt").stat().st_size > 0
+            self.assertEqual((self.work / "err.txt").stat().st_size > 0, code in (2, 3), command)
+            lost = 3 if prints and code in (0, 1) else code
+            for streams, expected in [("2>&- >/dev/null", code), ("2>/dev/full >/dev/null", code), ("<&- >/dev/null", code),
+                                      (">&-", lost), (">/dev/full", lost), ("<&- >&- 2>&-", lost)]:
+                with self.subTest(command=command, streams=streams):
+                    self.assertEqual(self.shell(f'"$1" {command} {streams}'), expected)
 
     def test_a_trace_products_and_histograms_of_a_resumed_run_are_those_of_one_that_never_stopped(self):
         def outputs(name):

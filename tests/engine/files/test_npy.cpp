@@ -75,6 +75,9 @@ TEST_CASE("other versions, Fortran order, scalars and empty arrays are read") {
     CHECK(ulp::npy::read(file.path()).size() == 0);
     file.write(npy("{'descr': '<f2', 'fortran_order': False, 'shape': (1,), }", "ab"));
     CHECK(ulp::npy::read(file.path()).shape == std::vector<std::int64_t>{1});
+    // A header whose length takes two bytes.
+    file.write(npy("{'descr': '<f2', 'fortran_order': False, 'shape': (1,), }" + std::string(300, ' '), "ab"));
+    CHECK(ulp::npy::read(file.path()).size() == 1);
 }
 
 TEST_CASE("bad files are refused with the reason") {
@@ -140,6 +143,9 @@ TEST_CASE("numbers are read from every type, exactly") {
     CHECK(read("<u8", std::string("\x00\x00\x00\x00\x00\x00\x20\x00", 8), 1) == std::vector<double>{0x1p53});
     CHECK_THROWS_WITH_AS(read("<i8", std::string("\x01\x00\x00\x00\x00\x00\x20\x00", 8), 1),
                          doctest::Contains("element 0 is an integer beyond 2^53"), ulp::DataError);
+    CHECK(read("<i8", std::string("\x00\x00\x00\x00\x00\x00\xE0\xFF", 8), 1) == std::vector<double>{-0x1p53});
+    CHECK_THROWS_WITH_AS(read("<i8", std::string("\xFF\xFF\xFF\xFF\xFF\xFF\xDF\xFF", 8), 1),
+                         doctest::Contains("beyond 2^53"), ulp::DataError);
     CHECK_THROWS_WITH_AS(read("<u8", std::string(8, '\xFF'), 1), doctest::Contains("beyond 2^53"), ulp::DataError);
     file.write(npy("{'descr': '|u1', 'fortran_order': True, 'shape': (2, 1), }", "ab"));
     CHECK(ulp::npy::read_numbers(file.path()).values == std::vector<double>{97, 98});

@@ -2,12 +2,16 @@
 // order.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "engine/recipes/loss_scale.hpp"
 #include "engine/tape/ops.hpp"
 #include "engine/tensor/random.hpp"
+#include "engine/training/grad_scaler.hpp"
 #include "engine/training/optimizer.hpp"
 
 namespace {
@@ -163,6 +167,175 @@ TEST_CASE("a tolerance lowers the scale when enough of the steps since its last 
     }
     // Overflows of steps since the last change: 1 of 3, 2 of 4; then 1 of 1, 1 of 1.
     CHECK(path == std::vector<double>{15, 15, 15, 14, 13, 12});
+}
+
+TEST_CASE("average pools of images that are not square are their plain loop, forward and backward") {
+    const Engine engine("fp32", "soft:ieee");
+    Tape tape(engine);
+    const Tensor image = whole_numbers({2, 3, 4, 6}, "image");
+    const Var x = tape.leaf(Tensor(image));
+    const Var y = avg_pool2d(x, 2);
+    REQUIRE(y.shape() == Shape{2, 3, 2, 3});
+    for (Index plane = 0; plane < 6; ++plane) {
+        for (Index i = 0; i < 2; ++i) {
+            for (Index j = 0; j < 3; ++j) {
+                const auto at = [&](Index row, Index col) { return image[(plane * 4 + row) * 6 + col]; };
+                const float sum =
+                    at(2 * i, 2 * j) + at(2 * i, 2 * j + 1) + at(2 * i + 1, 2 * j) + at(2 * i + 1, 2 * j + 1);
+                CHECK(y.value()[(plane * 2 + i) * 3 + j] == sum / 4);
+            }
+        }
+    }
+    tape.backward(reshape(slice(reshape(y, {36}), 0, 7, 1), {}));
+    // Output 7 is row 0, column 1 of plane 1: a window of columns 2 and 3.
+    for (Index i = 0; i < image.size(); ++i) {
+        const Index row = i / 6 % 4, col = i % 6;
+        CHECK(x.gradient()[i] == (i / 24 == 1 && row < 2 && (col == 2 || col == 3) ? 0.25F : 0.0F));
+    }
+}
+
+TEST_CASE("relu of -0 is 0, and a softmax needs a row") {
+    const Engine engine("fp32", "soft:ieee");
+    Tape tape(engine);
+    CHECK_FALSE(std::signbit(relu(tape.leaf(Tensor({1}, std::vector<float>{-0.0F}))).value()[0]));
+    CHECK_THROWS_AS(softmax(tape.leaf(Tensor(Shape{}))), std::invalid_argument);
+}
+
+TEST_CASE("batch norm in evaluation leaves its output in the format that it has in training") {
+    for (const char* recipe : {"fp32", "fp16", "mixed_fp16", "mixed_bf16", "O1", "O2"}) {
+        CAPTURE(recipe);
+        const Engine engine(recipe, "soft:ieee");
+        Model model(engine.recipe, 1);
+        BatchStatistics& running = model.add_statistics("bn", 1);
+        const auto format_of = [&](bool training) {
+            Run run;
+            run.training = training;
+            Tape tape(engine, run);
+            const Var one = tape.leaf(Tensor({1}, std::vector<float>{1}));
+            const Var x = tape.leaf(Tensor({2, 1}, std::vector<float>{5, 1}));
+            return batch_norm(x, one, tape.leaf(Tensor({1})), running).value().format();
+        };
+        CHECK(format_of(true) == format_of(false));
+    }
+}
+
+TEST_CASE("a loss scale stops at its maximum, also at one of 1") {
+    LossScale scale({.dialect = "own", .dynamic = true, .initial = 0.25, .window = 1, .maximum = 1});
+    for (const double expected : {0.5, 1.0, 1.0}) {
+        scale.update(false);
+        CHECK(scale.value() == expected);
+    }
+}
+
+/// The sum of y times factors, so that y's gradient is the factors.
+Var weighed(Var y, const Tensor& factors) {
+    const Index n = factors.size();
+    return reshape(
+        matmul(reshape(y, {1, n}),
+               y.tape->leaf(Tensor({n, 1}, std::vector<float>(factors.values().begin(), factors.values().end())))),
+        {});
+}
+
+TEST_CASE("the gradients of a convolution are what its plain loop gains by one more at each place") {
+    const Engine engine("fp32", "soft:ieee");
+    for (const ConvOptions how : {ConvOptions{},
+                                  {.stride = 2, .padding = 1},
+                                  {.padding = 2, .dilation = 2},
+                                  {.stride = 3, .padding = 1, .groups = 2}}) {
+        CAPTURE(how.stride);
+        CAPTURE(how.groups);
+        Tensor x = whole_numbers({2, 2, 5, 6}, "x");
+        Tensor weight = whole_numbers({4, 2 / how.groups, 3, 2}, "weight");
+        Tape tape(engine);
+        const Var in = tape.leaf(x), w = tape.leaf(weight), bias = tape.leaf(Tensor({4}));
+        const Var y = conv2d(in, w, bias, how);
+        const Shape s = y.shape();
+        const Tensor factors = whole_numbers(s, "factors");
+        tape.backward(weighed(y, factors));
+        const auto loss = [&] {
+            float sum = 0;
+            for (Index at = 0; at < factors.size(); ++at) {
+                sum += factors[at] * convolved(x, weight, how, at / (s[1] * s[2] * s[3]), at / (s[2] * s[3]) % s[1],
+                                               at / s[3] % s[2], at % s[3]);
+            }
+            return sum;
+        };
+        const float before = loss();
+        int wrong = 0;
+        for (const auto& [tensor, gradient] : {std::pair(&x, &in.gradient()), std::pair(&weight, &w.gradient())}) {
+            for (Index i = 0; i < tensor->size(); ++i) {
+                (*tensor)[i] += 1;
+                wrong += (*gradient)[i] == loss() - before ? 0 : 1;
+                (*tensor)[i] -= 1;
+            }
+        }
+        for (Index c = 0; c < 4; ++c) {
+            float sum = 0;
+            for (Index at = 0; at < factors.size(); ++at) sum += at / (s[2] * s[3]) % 4 == c ? factors[at] : 0;
+            wrong += bias.gradient()[c] == sum ? 0 : 1;
+        }
+        CHECK(wrong == 0);
+    }
+}
+
+TEST_CASE("a transposed convolution sends each number to where a convolution's plain loop would read it") {
+    const Engine engine("fp32", "soft:ieee");
+    for (const ConvOptions how :
+         {ConvOptions{}, {.stride = 2, .padding = 1}, {.padding = 1, .dilation = 2, .groups = 2}}) {
+        CAPTURE(how.stride);
+        const Tensor x = whole_numbers({2, 4, 3, 4}, "x");
+        const Tensor weight = whole_numbers({4, 2, 3, 3}, "weight");
+        Tape tape(engine);
+        const Tensor y =
+            conv_transpose2d(tape.leaf(x), tape.leaf(weight), tape.leaf(Tensor({2 * how.groups})), how).value();
+        int wrong = 0;
+        Tensor probe(y.shape());
+        for (Index at = 0; at < y.size(); ++at) {
+            probe[at] = 1;
+            float sum = 0;
+            for (Index i = 0; i < x.size(); ++i) {
+                sum += x[i] * convolved(probe, weight, how, i / 48, i / 12 % 4, i / 4 % 3, i % 4);
+            }
+            wrong += y[at] == sum ? 0 : 1;
+            probe[at] = 0;
+        }
+        CHECK(wrong == 0);
+    }
+}
+
+TEST_CASE("layer norm's and RMS norm's gradients, worked by hand") {
+    const Engine engine("fp32", "soft:ieee");
+    const auto are = [](const Tensor& tensor, const std::vector<float>& expected) {
+        return std::ranges::equal(tensor.values(), expected);
+    };
+    // 1 / sqrt(1 + 3) = 1/2: h = -+1/2. dh = dy w; dx = (dh - mean(dh) - h mean(dh h)) / 2.
+    Tape tape(engine);
+    const Var x = tape.leaf(Tensor({2, 2}, std::vector<float>{-1, 1, 1, -1}));
+    const Var w = tape.leaf(Tensor({2}, std::vector<float>{1, 2}));
+    const Var b = tape.leaf(Tensor({2}));
+    tape.backward(weighed(layer_norm(x, w, b, 3), Tensor({2, 2}, std::vector<float>{3, 5, 2, 7})));
+    CHECK(are(x.gradient(), {-1.3125F, 1.3125F, -2.25F, 2.25F}));
+    CHECK(are(w.gradient(), {-0.5F, -1}));
+    CHECK(are(b.gradient(), {5, 12}));
+    // h = 1/2; dx = (dh - h mean(dh h)) / 2.
+    const Var z = tape.leaf(Tensor({1, 2}, std::vector<float>{1, 1}));
+    const Var v = tape.leaf(Tensor({2}, std::vector<float>{1, 2}));
+    tape.backward(weighed(rms_norm(z, v, 3), Tensor({1, 2}, std::vector<float>{3, 5})));
+    CHECK(are(z.gradient(), {0.6875F, 4.1875F}));
+    CHECK(are(v.gradient(), {1.5F, 2.5F}));
+}
+
+TEST_CASE("a scaler's state holds what is left of its hysteresis, and nothing comes before the first scale") {
+    LossScaleOptions options = loss_scale_dialect("deepspeed");
+    options.hysteresis = 3;
+    LossScale scale(options);
+    scale.update(true);
+    LossScale loaded(options);
+    loaded.load(scale.state());
+    CHECK(loaded.state() == scale.state());
+    CHECK(scale.state().at("hysteresis_left") == 2);
+    GradScaler scaler(options);
+    CHECK_THROWS_WITH_AS(scaler.update(), doctest::Contains("before the first scale()"), std::logic_error);
 }
 
 }  // namespace

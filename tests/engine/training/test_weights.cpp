@@ -147,4 +147,11 @@ TEST_CASE("weights of another net are refused with the nearest names, and the mo
     CHECK(message_of(file.path, model).find("shorter than a header") != std::string::npos);
 }
 
+TEST_CASE("a safetensors file may hold no tensor") {
+    const fs::path file = fs::temp_directory_path() / ("ulplab_empty_" + std::to_string(::getpid()) + ".safetensors");
+    replace_whole_file(file, std::string("\x02\0\0\0\0\0\0\0{}", 10));
+    CHECK(read_safetensors(file).tensors.empty());
+    fs::remove(file);
+}
+
 }  // namespace

@@ -1,7 +1,9 @@
 // The steps that are shown are the steps that are computed.
 #include <doctest/doctest.h>
 
+#include <set>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "softfloat/lab/random_codes.hpp"
@@ -64,6 +66,18 @@ int wrong_groups(const std::vector<GroupSteps>& steps) {
     return wrong;
 }
 
+/// Each product is a term of one group only.
+int repeated_products(const std::vector<GroupSteps>& steps) {
+    std::set<std::pair<int, int>> seen;
+    int repeated = 0;
+    for (const GroupSteps& group : steps) {
+        for (const GroupTerm& term : group.terms) {
+            repeated += term.k >= 0 && !seen.emplace(group.part, term.k).second ? 1 : 0;
+        }
+    }
+    return repeated;
+}
+
 }  // namespace
 
 TEST_CASE("the steps of every fused unit add up to its result, for every class of data") {
@@ -77,7 +91,8 @@ TEST_CASE("the steps of every fused unit add up to its result, for every class o
                 const auto k = static_cast<std::int64_t>(dot.a.size());
                 const auto result = chain_dot(model, dot.a.data(), dot.b.data(), dot.c, k);
                 const auto steps = steps_of_dot(model, dot.a, dot.b, dot.c);
-                wrong += wrong_groups(steps) + (result_of(model, steps, dot.c) == result ? 0 : 1);
+                wrong +=
+                    repeated_products(steps) + wrong_groups(steps) + (result_of(model, steps, dot.c) == result ? 0 : 1);
                 TensorCoreModel mutant = model;
                 mutant.fraction_bits = 6;  // few enough to show in an fp16 accumulator
                 of_mutant += result_of(mutant, steps_of_dot(mutant, dot.a, dot.b, dot.c), dot.c) == result ? 0 : 1;
@@ -97,4 +112,23 @@ TEST_CASE("steps are refused where there are none") {
     CHECK_THROWS_AS((void)steps_of_dot(hopper, two, three, 0), std::invalid_argument);
     CHECK_THROWS_AS((void)steps_of_dot(unit_model<TensorCoreModel>("gfx908:mfma.fp16.fp32"), two, two, 0),
                     std::invalid_argument);
+}
+
+TEST_CASE("an exact sum keeps a sticky bit of any limb, and is zero without a sign") {
+    for (const int exponent : {-320, -257, -200, -129, -100, -70}) {
+        CAPTURE(exponent);
+        for (const bool sign : {false, true}) {
+            ExactSum sum;
+            sum.add(sign, 0, 1);
+            sum.add(sign, exponent, 1);
+            const auto value = sum.value();
+            CHECK(value.sign == sign);
+            CHECK(value.significand == ((std::uint64_t{1} << 63) | 1));
+            CHECK(value.exponent == -63);
+            sum.add(!sign, 0, 1);
+            sum.add(!sign, exponent, 1);
+            CHECK(sum.value().kind == Kind::zero);
+            CHECK_FALSE(sum.value().sign);
+        }
+    }
 }

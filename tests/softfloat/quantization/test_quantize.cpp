@@ -413,6 +413,38 @@ TEST_CASE("stochastic elements: the mean is the number, the same draws for the s
     CHECK(std::abs(sum / 4096 - x[5]) < step * (5 * 0.5 / 64 + 1.0 / 256) * 4);
 }
 
+TEST_CASE("what threads share: draws by place, the largest of all, scales of blocks") {
+    const std::vector<float> x = operand(64, 4096, 16, -3, 3, 22);
+    Quantization drawn{.element = formats::e2m1, .block = {1, 16}, .scale = {.step = ScaleStep::exponent}};
+    drawn.elements.rounding = {.rounding = Rounding::stochastic, .random_bits = 8};
+    const Quantized whole = quantized(drawn, x, 64, {.seed = 1, .stream = 2});
+    for (std::size_t i = 0; i < 64; ++i) {
+        const Quantized line =
+            quantize(drawn, MatrixView(x.data() + i * 4096, 1, 4096), {.seed = 1, .stream = 2, .first = i * 4096});
+        CHECK(
+            std::equal(line.numbers.begin(), line.numbers.end(), whole.numbers.begin() + static_cast<long>(i) * 4096));
+    }
+    std::vector<float> y(x.size(), 1.0F);
+    y[y.size() - 4000] = 7;
+    CHECK(quantized(quantization_by_name("te_current"), y, 64).scales[0] == 7 / 448.0F);
+}
+
+TEST_CASE("elements beyond the largest saturate also where they are drawn; scales end at their format's ends") {
+    Quantization drawn = quantization_by_name("mxfp8");
+    drawn.elements.rounding = {.rounding = Rounding::stochastic, .random_bits = 8};
+    for (const float element : quantized(drawn, std::vector<float>(32, 1.99F), 1).numbers) CHECK(element == 448);
+    Quantization beyond = quantization_by_name("mxfp8_nv");
+    beyond.scale.largest = 0.25F;
+    CHECK(quantized(beyond, std::vector<float>(32, 0x1.8p127F), 1).scales[0] == 0x1p127F);
+}
+
+TEST_CASE("an infinity in one block leaves NVFP4's factor of all") {
+    std::vector<float> x(64, 3.0F);
+    const float factor = quantized(quantization_by_name("nvfp4"), x, 1).tensor_scale;
+    x[40] = std::numeric_limits<float>::infinity();
+    CHECK(quantized(quantization_by_name("nvfp4"), x, 1).tensor_scale == factor);
+}
+
 TEST_CASE("codes stand for the elements and the scales") {
     const std::vector<float> x = operand(2, 64, 16, -3, 3, 2);
     const Quantized q = quantized(quantization_by_name("nvfp4"), x, 2);

@@ -1,0 +1,438 @@
+#!/usr/bin/env python3
+"""Point mutants: does a test notice when one expression of the sources is wrong? In a copy of the tree, build/mutants/tree,
+each chosen expression becomes (mutant(N) ? wrong : right); one build holds them all, and ULPLAB_MUTANT=N switches one on.
+Each runs the test cases that reach it, the quickest first, until one fails. No test has shared data.
+
+Usage: mutants.py [--day [DATE]] [--file PART] [--programs LIST] [--jobs N] [--seconds N] [--again] [--list] [--report]
+  --day      twenty mutants, chosen by the date (2026-11-27; today's without one)
+  --file     those whose file's path holds PART
+  --programs builds and runs these test programs alone, such as numbers,quantization,python
+  --seconds  ends after so many seconds; what was found is kept in build/mutants/found.json and not run again
+  --again    runs those that were alive again
+  --list     prints the mutants and runs none
+  --report   prints the table of what was found before and runs none
+Exit code 1 where a mutant is alive that known.py does not name."""
+import argparse
+import ast
+import concurrent.futures
+import datetime
+import hashlib
+import json
+import os
+import pathlib
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+from known import BY_HAND, EQUIVALENT, FILES, PROGRAMS, PYTHON_TESTS
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+WORK = ROOT / "build/mutants"
+MOST = 65536  # numbers of mutants, as in mutant.hpp
+TREE, BUILD = WORK / "tree", WORK / "build"
+
+# What binds less tightly ends an operand.
+LEVELS = [["||"], ["&&"], ["|"], ["^"], ["&"], ["==", "!="], ["<", "<=", ">", ">="], ["<<", ">>"], ["+", "-"], ["*", "/", "%"]]
+LEVEL = {op: i for i, ops in enumerate(LEVELS) for op in ops}
+WRONG = {"||": "&&", "&&": "||", "|": "&", "^": "|", "&": "|", "==": "!=", "!=": "==", "<": "<=", "<=": "<", ">": ">=",
+         ">=": ">", "<<": ">>", ">>": "<<", "+": "-", "-": "+", "*": "+", "/": "*", "%": "/"}
+OPERATOR = re.compile(r" (\|\||&&|==|!=|<=|>=|<<|>>|[<>+\-*/%|&^]) ")
+STATEMENT = re.compile(r"\s+(?!return|throw|else|case|delete|goto|break|continue)[\w.\[\]>:*()-]+( [-+*/|&^]?= .*|\(.*\));$")
+SKIPPED = re.compile(r"^\s*(//|#|\*|static_assert|using|template|namespace|case |default:|friend|public:|throw )|"
+                     r"\b(constexpr|consteval|requires|typename|enum|asm|fmt::|operator|class|struct|sizeof)\b|std::cout|throw ")
+
+
+def masked(line):
+    """The line with its texts and comments blank."""
+    line = re.sub(r"\"(\\.|[^\"\\])*\"|'(\\.|[^'\\])+'(?!\w)", lambda m: "_" * len(m.group()), line)
+    return re.sub(r"//.*", lambda m: ";" + "\0" * (len(m.group()) - 1), line)
+
+
+def closing(text, at):
+    """The place after the bracket that closes the one at `at`, or -1."""
+    depth = 0
+    for i in range(at, len(text)):
+        depth += (text[i] in "([{") - (text[i] in ")]}")
+        if depth == 0:
+            return i + 1
+    return -1
+
+
+def operands(text, match, fresh):
+    """Begin and end of the expression around a binary operator, or None where it crosses the line."""
+    level = LEVEL[match[1]]
+    begin, depth = None, 0
+    i = match.start()
+    while i > 0 and begin is None:
+        c = text[i - 1]
+        depth += (c in ")]}") - (c in "([{")
+        stop = re.search(r"( \S+ |\breturn |, |; )$", text[max(0, i - 5):i] if not text[:i].endswith("return ") else "return ")
+        if depth < 0:
+            begin = i
+        elif depth == 0 and (c in ",;?" or (stop and (stop[1].strip() not in LEVEL or LEVEL[stop[1].strip()] < level))):
+            begin = i
+        i -= 1
+    if begin is None:
+        begin = len(text) - len(text.lstrip())
+        if not fresh:
+            return None
+    end, depth = None, 0
+    for i in range(match.end(), len(text)):
+        c = text[i]
+        depth += (c in "([{") - (c in ")]}")
+        next_operator = re.match(r" (\S+) ", text[i:])
+        next_level = LEVEL.get(next_operator[1], -1 if re.fullmatch(r"[?:]|[-+*/|&]?=", next_operator[1]) else 99) if next_operator else 99
+        if depth < 0 or (depth == 0 and (c in ",;" or next_level <= level)):
+            end = i
+            break
+    return (begin, end) if end is not None and text[begin:match.start()].strip() else None
+
+
+def candidates(line, before):
+    """(kind, the line's beginning, wrong, right, the line's end) of each mutant of a line of C++."""
+    text = masked(line)
+    if SKIPPED.search(text) or not line.startswith("    ") and not re.search(r"\{ return .*\}", text):
+        return
+    fresh = before.rstrip().endswith((";", "{", "}", ":")) or before.strip().startswith("//") or not before.strip()
+    choose = "(::ulp::mutant(@) ? {} : {})"
+    if (m := re.search(r"\bif \(", text)) and (end := closing(text, m.end() - 1)) > 0 and not re.search(r"[;=] ", text[m.end():end].replace("== ", "").replace("!= ", "").replace("<= ", "").replace(">= ", "")):
+        yield "condition", line[:m.end()], f"::ulp::mutant(@) != static_cast<bool>({line[m.end():end - 1]})", line[end - 1:]
+    for m in OPERATOR.finditer(text):
+        if m[1] in ("<<", ">>") and re.search(r"\b(out|stream|text|error|is|std::cerr)\b", text[:m.start()]):
+            continue
+        if found := operands(text, m, fresh):
+            begin, end = found
+            wrong = line[begin:m.start()] + f" {WRONG[m[1]]} " + line[m.end():end]
+            yield "operator " + m[1], line[:begin], choose.format(wrong, line[begin:end]), line[end:]
+    for m in re.finditer(r"(?<![\w.'\"])\d+(?![\w.'])", text):
+        if not re.search(r"[<]$", text[:m.start()]):
+            yield "constant", line[:m.start()], choose.format(f"{m[0]} + 1", m[0]), line[m.end():]
+    for m in re.finditer(r"\b(true|false)\b(?![^(]*>)", text):
+        yield "truth", line[:m.start()], f"(::ulp::mutant(@) != {m[0]})", line[m.end():]
+    for m in re.finditer(r"std::(min|max)(<\w+>)?\(", text):
+        if (end := closing(text, m.end() - 1)) > 0:
+            rest = line[m.end(1):end]
+            other = {"min": "max", "max": "min"}[m[1]]
+            yield "extreme", line[:m.start()], choose.format(f"std::{other}{rest}", f"std::{m[1]}{rest}"), line[end:]
+    if fresh and STATEMENT.fullmatch(text.rstrip("\0").rstrip()) and text.count("(") == text.count(")"):
+        indent = len(line) - len(line.lstrip())
+        yield "left out", line[:indent], f"if (!::ulp::mutant(@)) {line[indent:]}", ""
+
+
+def python_candidates(source):
+    """The same of a Python file: by line, from its syntax tree."""
+    swaps = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==", ast.Is: "is not",
+             ast.IsNot: "is", ast.In: "not in", ast.NotIn: "in", ast.Add: "-", ast.Sub: "+", ast.Mult: "+", ast.LShift: ">>"}
+    lines = source.split("\n")
+
+    def text(node):
+        return lines[node.lineno - 1][node.col_offset:node.end_col_offset]
+
+    tree = ast.parse(source)
+    for function in ast.walk(tree):
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        for node in (each for statement in function.body for each in ast.walk(statement)):
+            if not hasattr(node, "lineno") or node.lineno != node.end_lineno or not lines[node.lineno - 1].isascii():
+                continue
+            line = lines[node.lineno - 1]
+            wrong = None
+            if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in swaps:
+                wrong = f"{text(node.left)} {swaps[type(node.ops[0])]} {text(node.comparators[0])}"
+            elif isinstance(node, ast.BinOp) and type(node.op) in swaps and "'" not in text(node) and '"' not in text(node):
+                wrong = f"{text(node.left)} {swaps[type(node.op)]} {text(node.right)}"
+            elif isinstance(node, ast.IfExp):
+                wrong = f"{text(node.orelse)} if {text(node.test)} else {text(node.body)}"
+            elif isinstance(node, ast.BoolOp) and len(node.values) == 2:
+                wrong = f"{text(node.values[0])} {'or' if isinstance(node.op, ast.And) else 'and'} {text(node.values[1])}"
+            elif isinstance(node, ast.Constant) and type(node.value) in (int, bool) and "f'" not in line and 'f"' not in line:
+                wrong = repr(not node.value) if isinstance(node.value, bool) else repr(node.value + 1)
+            if wrong:
+                right = text(node)
+                yield node.lineno - 1, (type(node).__name__, line[:node.col_offset],
+                                        f"(({wrong}) if _mutant(@) else ({right}))", line[node.end_col_offset:])
+
+
+def mutants_of(file, count):
+    """[(name, line number, the new line)]: those by hand, and `count` by rule, no two in one line. Fixed by the sources alone."""
+    source = (ROOT / file).read_text()
+    lines = source.split("\n")
+    chosen = {}
+    for where, old, new in BY_HAND:
+        if where == file:
+            found = [i for i, line in enumerate(lines) if old in line]
+            if len(found) != 1:
+                raise SystemExit(f"known.py: '{old}' is in {len(found)} lines of {file}, not in one")
+            i = found[0]
+            wrong = (f"if (::ulp::mutant(@)) {{ {new} }} else {{ {old} }}" if old.endswith(";") else
+                     f"(({new}) if _mutant(@) else ({old}))" if file.endswith(".py") else f"(::ulp::mutant(@) ? {new} : {old})")
+            chosen[i] = (f"by hand: {old} -> {new}", lines[i].replace(old, wrong, 1))
+    by_line = {}
+    if file.endswith(".py"):
+        for i, candidate in python_candidates(source):
+            by_line.setdefault(i, []).append(candidate)
+    else:
+        for i in range(1, len(lines)):
+            for candidate in candidates(lines[i], lines[i - 1]):
+                by_line.setdefault(i, []).append(candidate)
+    order = [i for i in by_line if i not in chosen and lines.count(lines[i]) == 1]
+    # By the line's text, so that a change elsewhere in the file leaves the choice as it is.
+    order.sort(key=lambda i: hashlib.sha256((file + lines[i]).encode()).hexdigest())
+    for i in order[:count]:
+        kinds = sorted({c[0] for c in by_line[i]})
+        chance = random.Random(file + lines[i])
+        kind = chance.choice(kinds)
+        _, begin, changed, end = chance.choice([c for c in by_line[i] if c[0] == kind])
+        chosen[i] = (f"{kind}: {changed}", begin + changed + end)
+    return [(f"{file}:{i + 1}", name, i, new) for i, (name, new) in sorted(chosen.items())]
+
+
+def key_of(place, name, line):
+    return hashlib.sha256(f"{place.rsplit(':')[0]}|{name}|{line.strip()}".encode()).hexdigest()[:12]
+
+
+class Mutant:
+    def __init__(self, number, place, name, index, new, old):
+        self.number, self.place, self.name, self.index, self.new, self.old = number, place, name, index, new, old
+        self.file = place.rsplit(":", 1)[0]
+        self.key = key_of(place, name, old)
+
+    def equivalent(self):
+        for file, part, kind, reason in EQUIVALENT:
+            if file == self.file and part in self.old and self.name.startswith(kind):
+                return reason
+        return None
+
+
+def all_mutants():
+    mutants, numbers = [], set()
+    dropped = set(json.loads((WORK / "dropped.json").read_text())) if (WORK / "dropped.json").exists() else set()
+    for file, count in FILES.items():
+        lines = (ROOT / file).read_text().split("\n")
+        for place, name, i, new in mutants_of(file, count):
+            key = key_of(place, name, lines[i])
+            # A number of its own, which stays when other mutants come and go: little is compiled again.
+            number = int(key, 16) % MOST
+            while number in numbers:
+                number = (number + 1) % MOST
+            numbers.add(number)
+            if key not in dropped:
+                mutants.append(Mutant(number, place, name, i, new, lines[i]))
+    return mutants
+
+
+def write_if_changed(file, text):
+    if not file.exists() or file.read_text() != text:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+
+def write_tree(mutants):
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
+    mutated = {m.file for m in mutants} | set(FILES)
+    for name in filter(None, listed):
+        source, target = ROOT / name, TREE / name
+        if name in mutated or not source.is_file():
+            continue
+        if not target.exists() or target.stat().st_mtime < source.stat().st_mtime or target.stat().st_size != source.stat().st_size:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, target)
+    by_file = {}
+    for mutant in mutants:
+        by_file.setdefault(mutant.file, []).append(mutant)
+    for file in sorted(mutated):
+        lines = (ROOT / file).read_text().split("\n")
+        for mutant in by_file.get(file, []):
+            lines[mutant.index] = mutant.new.replace("@", str(mutant.number))
+        if file.endswith(".py"):
+            # After the module's description and its imports from __future__.
+            last = max((n.end_lineno for n in ast.parse((ROOT / file).read_text()).body if isinstance(n, ast.ImportFrom) and n.module == "__future__"
+                        or isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant)), default=0)
+            lines.insert(last, "from ._mutants import mutant as _mutant")
+        write_if_changed(TREE / file, "\n".join(lines))
+    write_if_changed(TREE / "engine/python/ulplab/_mutants.py", PYTHON_SWITCH)
+
+
+PYTHON_SWITCH = '''import os
+_chosen = int(os.environ.get("ULPLAB_MUTANT", "-1"))
+_file = os.environ.get("ULPLAB_MUTANTS_REACHED")
+def mutant(number):
+    if _file:
+        with open(_file, "r+b" if os.path.exists(_file) else "w+b") as reached:
+            reached.seek(number)
+            reached.write(b"\\1")
+    return number == _chosen
+'''
+
+
+def build(jobs, programs):
+    """Configures and builds. Mutants that the compiler refuses are dropped: they need no test."""
+    write_tree(all_mutants())
+    if not (BUILD / "build.ninja").exists():
+        header = pathlib.Path(__file__).with_name("mutant.hpp")
+        environment = ROOT / "build/release/venv/bin/python"
+        subprocess.run(["cmake", "-S", TREE, "-B", BUILD, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DULPLAB_GPU=OFF",
+                        *([f"-DPython_EXECUTABLE={environment}"] if environment.exists() else []),
+                        f"-DCMAKE_CXX_FLAGS_RELEASE=-O1 -w -Wno-narrowing -include {header}"],
+                       check=True, stdout=subprocess.DEVNULL)
+    while True:
+        mutants = all_mutants()
+        write_tree(mutants)
+        targets = [f"test_{name}" for name in programs if name != "python"]
+        targets += ["ulplab", "ulplab_python"] if "python" in programs else []
+        done = subprocess.run(["ninja", "-C", BUILD, f"-j{jobs}", "-k", "0", *targets], capture_output=True, text=True)
+        if done.returncode == 0:
+            return mutants
+        output = done.stdout + done.stderr
+        (WORK / "build.log").write_text(output)
+        at = {(m.file, m.index + 1): m for m in mutants}
+        blamed = {at[place].key for m in re.finditer(r"tree/([\w./]+):(\d+)", output) if (place := (m[1], int(m[2]))) in at}
+        if not blamed:
+            raise SystemExit(f"The mutants' build fails; see {WORK / 'build.log'}")
+        file = WORK / "dropped.json"
+        dropped = set(json.loads(file.read_text())) if file.exists() else set()
+        file.write_text(json.dumps(sorted(dropped | blamed)))
+        print(f"{len(blamed)} mutants do not compile and are dropped", flush=True)
+
+
+def commands(programs):
+    """{name of a test case: its command}."""
+    found = {}
+    for program in sorted(set(programs) - {"python"}):
+        file = BUILD / f"tests/test_{program}"
+        listed = subprocess.run([file, "--list-test-cases", "--no-intro"], capture_output=True, text=True).stdout
+        for case in listed.split("\n"):
+            if case and not case.startswith(("[doctest]", "====")):
+                pattern = re.sub(r"([,\\])", r"?", case)
+                found[f"{program}: {case}"] = [str(file), f"--test-case={pattern}", "--abort-after=1"]
+    environment = ROOT / "build/release/venv/bin/python"
+    if environment.exists() and "python" in programs:
+        for test in PYTHON_TESTS:
+            found[f"python: {test}"] = [str(ROOT / "tests/engine/python/run_pytest.sh"), str(environment), str(BUILD / "python"),
+                                        str(BUILD / "bin/ulplab"), str(ROOT / "tests/engine/python" / test)]
+    return found
+
+
+def run(command, seconds, **variables):
+    environment = {k: v for k, v in os.environ.items() if k != "ULPLAB_SHARED"}
+    environment.update(variables, OMP_WAIT_POLICY="passive", OMP_NUM_THREADS="2")
+    process = subprocess.Popen(command, cwd=WORK, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               start_new_session=True)
+    try:
+        output, _ = process.communicate(timeout=seconds)
+        return process.returncode, output
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        return None, b""
+
+
+def covered(mutants, all_commands, jobs, most_seconds):
+    """{test case: [seconds, mutants that it reaches]}, of every test case that passes without a mutant in so many seconds."""
+    file, digest = WORK / "reached.json", hashlib.sha256(repr([(m.key, m.number) for m in mutants]).encode()).hexdigest()
+    kept = json.loads(file.read_text()) if file.exists() else {}
+    tests = kept["tests"] if kept.get("digest") == digest else {}
+
+    def measure(item):
+        name, command = item
+        reached = WORK / f"reached_{hashlib.sha256(name.encode()).hexdigest()[:16]}"
+        reached.unlink(missing_ok=True)
+        begin = time.monotonic()
+        code, output = run(command, most_seconds, ULPLAB_MUTANTS_REACHED=str(reached))
+        seconds = time.monotonic() - begin
+        found = [i for i, b in enumerate(reached.read_bytes()) if b] if reached.exists() else []
+        reached.unlink(missing_ok=True)
+        if code != 0:
+            print(f"left out, {'too long' if code is None else f'fails with {code}'} without a mutant: {name}", flush=True)
+            return name, None
+        return name, [seconds, found]
+
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        tests.update(pool.map(measure, [(name, command) for name, command in all_commands.items() if name not in tests]))
+    file.write_text(json.dumps({"digest": digest, "tests": tests}))
+    return {name: value for name, value in tests.items() if value and name in all_commands}
+
+
+def judge(mutant, tests, all_commands, most_seconds):
+    near = sorted((seconds, name) for name, (seconds, reached) in tests.items() if mutant.number in set(reached))
+    spent, ran = 0.0, 0
+    for seconds, name in near:
+        begin = time.monotonic()
+        code, output = run(all_commands[name], 10 * seconds + 10, ULPLAB_MUTANT=str(mutant.number))
+        ran += 1
+        if code != 0:
+            return {"verdict": "killed", "by": name}
+        spent += time.monotonic() - begin
+        if spent > most_seconds:
+            break
+    return {"verdict": "alive" if near else "alive, not reached", "by": f"{ran} of {len(near)} test cases that reach it"}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--day", nargs="?", const=str(datetime.date.today()))
+    parser.add_argument("--file", default="")
+    parser.add_argument("--programs", type=lambda text: text.split(","), default=[*PROGRAMS, "python"])
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--seconds", type=float, default=1e9)
+    parser.add_argument("--again", action="store_true")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--report", action="store_true")
+    options = parser.parse_args()
+    WORK.mkdir(parents=True, exist_ok=True)
+    found_file = WORK / "found.json"
+    found = json.loads(found_file.read_text()) if found_file.exists() else {}
+    mutants = all_mutants() if options.list or options.report else build(options.jobs, options.programs)
+    wanted = [m for m in mutants if options.file in m.file]
+    if options.day:
+        wanted = random.Random(options.day).sample(wanted, min(20, len(wanted)))
+    if options.list:
+        for m in wanted:
+            print(f"{m.number:4} {m.place}  {m.name}")
+        return 0
+    if not options.report:
+        all_commands = commands(options.programs)
+        tests = covered(mutants, all_commands, options.jobs, 60)
+        end = time.monotonic() + options.seconds
+        run_now = [m for m in wanted if not m.equivalent() and (m.key not in found or options.again and found[m.key]["verdict"] != "killed")]
+        random.Random(1).shuffle(run_now)
+
+        def one(m):
+            verdict = judge(m, tests, all_commands, 60) if time.monotonic() < end else None
+            all_programs = {*PROGRAMS, "python"} <= set(options.programs)
+            return m, verdict if all_programs or verdict and "not reached" not in verdict["verdict"] else None
+
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            for m, verdict in pool.map(one, run_now):
+                if verdict:
+                    found[m.key] = verdict
+                    found_file.write_text(json.dumps(found, indent=0))
+                    print(f"{verdict['verdict']:<18} {m.place}  {m.name[:150]}  [{verdict['by']}]", flush=True)
+    rows, alive = {}, []
+    for m in wanted:
+        row = rows.setdefault(m.file, {"killed": 0, "alive": 0, "equivalent": 0, "not run": 0})
+        verdict = found.get(m.key, {}).get("verdict", "not run")
+        kind = "equivalent" if m.equivalent() else verdict.split(",")[0]
+        row[kind] += 1
+        if kind == "alive":
+            alive.append((m, verdict))
+    total = {kind: sum(row[kind] for row in rows.values()) for kind in ("killed", "alive", "equivalent", "not run")}
+    print(f"{'file':<55}" + "".join(f"{kind:>12}" for kind in total))
+    for file, row in [*sorted(rows.items()), ("all", total)]:
+        print(f"{file:<55}" + "".join(f"{n:>12}" for n in row.values()))
+    for m in wanted:
+        if m.equivalent():
+            print(f"equivalent: {m.place} {m.name[:100]}: {m.equivalent()}")
+    for m, verdict in alive:
+        print(f"{verdict}: {m.place}  {m.name}")
+    share = total["killed"] / max(1, total["killed"] + total["alive"])
+    print(f"{total['killed']} of {total['killed'] + total['alive']} killed ({100 * share:.1f} %), {total['equivalent']} equivalent")
+    return 1 if alive else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
