@@ -131,7 +131,7 @@ TEST_CASE("a file that includes others than the exercise's, or is not a file, is
 
     Grader grader(small_limits());
     const Exercise& exercise = exercise_by_name("decode_half");
-    fs::create_symlink(fs::path(ULPLAB_EXERCISES) / "decode_half/solution.cpp", student / "decode_half.cpp");
+    fs::create_symlink(fs::path(ULPLAB_SOLUTIONS) / "decode_half/solution.cpp", student / "decode_half.cpp");
     CHECK(grader.grade(exercise, student.path()).outcome == Outcome::refused);
     fs::remove(student / "decode_half.cpp");
     REQUIRE(mkfifo((student / "decode_half.cpp").c_str(), 0600) == 0);

@@ -56,7 +56,7 @@ TEST_CASE("the public tests need a compiler or Python, and nothing else of the p
         return ulp::run_program({"sh", "-c", command}, tree / exercise);
     };
     const auto solve = [&](const char* exercise, const char* extension) {
-        fs::copy_file(fs::path(ULPLAB_EXERCISES) / exercise / (std::string("solution") + extension),
+        fs::copy_file(fs::path(ULPLAB_SOLUTIONS) / exercise / (std::string("solution") + extension),
                       tree / exercise / (std::string(exercise) + extension), fs::copy_options::overwrite_existing);
     };
     const std::string build = "g++ -std=c++20 -Wall -Wextra -Werror *.cpp -o try && ./try";
@@ -102,9 +102,9 @@ TEST_CASE("a student's way: export, write, try, hand in, be graded") {
     REQUIRE(ulplab({"course", "export", tree}).exit_code == 0);
     const ulp::Finished before = ulplab({"grade", "find_nan", "--student", tree, "--public", "--out", results});
     CHECK(before.exit_code == 1);
-    fs::copy_file(fs::path(ULPLAB_EXERCISES) / "find_nan/solution.cpp", fs::path(tree) / "find_nan/find_nan.cpp",
+    fs::copy_file(fs::path(ULPLAB_SOLUTIONS) / "find_nan/solution.cpp", fs::path(tree) / "find_nan/find_nan.cpp",
                   fs::copy_options::overwrite_existing);
-    std::string mistaken = ulp::read_file(fs::path(ULPLAB_EXERCISES) / "level_table/solution.cpp");
+    std::string mistaken = ulp::read_file(fs::path(ULPLAB_SOLUTIONS) / "level_table/solution.cpp");
     const std::string second = "{Cast::fp16, false, Choice::yes, Choice::yes";
     mistaken.replace(mistaken.find(second), second.size(), "{Cast::fp16, false, Choice::none, Choice::yes");
     ulp::write_file(fs::path(tree) / "level_table.cpp", mistaken);
@@ -176,9 +176,8 @@ TEST_CASE("recordings of GPUs judge the Tensor Core block") {
     const auto tests = recorded_tests(exercise, *recordings);
     CHECK(tests.size() == 20000);  // V100, A100, Ada, H100
     Grader grader(GradeOptions{.recordings = *recordings, .without_filter = !filter_available()});
-    const fs::path folder = fs::path(ULPLAB_EXERCISES) / "tensor_core_block";
-    CHECK(grader.grade_file(exercise, folder / "solution.cpp").full());
-    const ExerciseResult wrong = grader.grade_file(exercise, folder / "starter.cpp");
+    CHECK(grader.grade_file(exercise, fs::path(ULPLAB_SOLUTIONS) / "tensor_core_block/solution.cpp").full());
+    const ExerciseResult wrong = grader.grade_file(exercise, fs::path(ULPLAB_EXERCISES) / "tensor_core_block/starter.cpp");
     CHECK_FALSE(wrong.groups.back().passed());
     CHECK(wrong.groups.back().name == "recordings of GPUs");
 }

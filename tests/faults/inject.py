@@ -110,7 +110,7 @@ def main():
 
         def submission(place):
             (place / "student").mkdir(parents=True)
-            shutil.copy(sources / "docs/exercises/find_nan/solution.py", place / "student/find_nan.py")
+            shutil.copy(sources / "tests/experiments/course/solutions/find_nan/solution.py", place / "student/find_nan.py")
 
         trial.command(["run", "overflow", "--smoke"], nothing, most)
         trial.command(["train", "--images=64", "--batch=8", "--steps=4", "--checkpoint=c.safetensors", "--trace=t.csv",
