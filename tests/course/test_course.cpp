@@ -177,7 +177,8 @@ TEST_CASE("recordings of GPUs judge the Tensor Core block") {
     CHECK(tests.size() == 20000);  // V100, A100, Ada, H100
     Grader grader(GradeOptions{.recordings = *recordings, .without_filter = !filter_available()});
     CHECK(grader.grade_file(exercise, fs::path(ULPLAB_SOLUTIONS) / "tensor_core_block/solution.cpp").full());
-    const ExerciseResult wrong = grader.grade_file(exercise, fs::path(ULPLAB_EXERCISES) / "tensor_core_block/starter.cpp");
+    const ExerciseResult wrong =
+        grader.grade_file(exercise, fs::path(ULPLAB_EXERCISES) / "tensor_core_block/starter.cpp");
     CHECK_FALSE(wrong.groups.back().passed());
     CHECK(wrong.groups.back().name == "recordings of GPUs");
 }
