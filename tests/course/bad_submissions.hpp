@@ -279,4 +279,61 @@ std::uint16_t fuse(std::uint16_t a, std::uint16_t b, std::uint16_t) { __m128 r =
 };
 // clang-format on
 
+/// Right programs that would earn all points, but for what stands above them: it reaches for what others wrote.
+struct Borrowing {
+    const char* exercise;  // with ".py": in Python
+    bool quick;
+    const char* above;
+};
+
+// clang-format off
+constexpr Borrowing borrowings[] = {
+    {"add_halves", true, "#include <eigen3/Eigen/Core>"},
+    {"add_halves", false, "#include <eigen3/unsupported/Eigen/FFT>"},
+    {"add_halves", false, "#include \"/usr/include/eigen3/Eigen/Core\""},
+    {"add_halves", false, "#include \"/usr/include/../include/./eigen3/Eigen/Core\""},
+    {"add_halves", false, "#include <../c++/12/../../eigen3/Eigen/Core>"},
+    {"add_halves", false, "#define WHERE <eigen3/Eigen/Core>\n#include WHERE"},
+    {"add_halves", false, "#if __has_include(<eigen3/Eigen/Core>)\n#include <eigen3/Eigen/Core>\n#else\n#error none\n#endif"},
+    {"add_halves", false, "#include_next <eigen3/Eigen/Core>"},
+    {"add_halves", false, "#import <eigen3/Eigen/Core>"},
+    {"add_halves", false, "#include <boost/multiprecision/cpp_int.hpp>"},
+    {"add_halves", false, "#include <softfloat/formats.hpp>"},
+    {"add_halves", false, "#include <ulplab/softfloat/formats.hpp>"},
+    {"add_halves", true, "#include <fmt/core.h>"},
+    {"add_halves", false, "#include <zlib.h>"},
+    {"add_halves", false, "#include <libdeflate.h>"},
+    {"add_halves", false, "#include <nlohmann/json.hpp>"},
+    {"add_halves", false, "#include <CLI/CLI.hpp>"},
+    {"add_halves", false, "#include <doctest/doctest.h>"},
+    {"add_halves", false, "#include <sys/mman.h>"},
+    {"add_halves", false, "#include <sys/socket.h>"},
+    {"add_halves", false, "#include <linux/bpf.h>"},
+    {"add_halves", false, "#include <dlfcn.h>"},
+    {"add_halves", false, "#include <spawn.h>"},
+    {"add_halves", false, "#include \"driver.hpp\""},
+    {"add_halves", false, "#include \"../adapter-add_halves/driver.hpp\""},
+    {"find_nan.py", true, "import numpy"},
+    {"find_nan.py", false, "import ulplab"},
+    {"find_nan.py", false, "import torch"},
+    {"find_nan.py", false, "import pip"},
+    {"find_nan.py", false, "import yaml"},
+    {"find_nan.py", false, "import sys\nsys.path += ['/usr/lib/python3/dist-packages', '/usr/local/lib/python3.11/dist-packages']\nimport numpy"},
+    {"find_nan.py", false, "__import__('num' + 'py')"},
+    {"find_nan.py", false, "import importlib\nimportlib.import_module('numpy')"},
+    {"find_nan.py", true, "import importlib.util as u\ns = u.spec_from_file_location('json2', '/usr/lib/python3/dist-packages/yaml/__init__.py')\ns.loader.exec_module(u.module_from_spec(s))"},
+    {"find_nan.py", false, "import sys\nsys.path.append('/usr/lib/python3/dist-packages')\nsys.stdlib_module_names = frozenset(['yaml', 'numpy'])\nimport yaml"},
+    {"find_nan.py", false, "import site\nsite.main()\nimport numpy"},
+    {"find_nan.py", true, "import ctypes"},
+    {"find_nan.py", false, "import _ctypes"},
+    {"find_nan.py", false, "import subprocess"},
+    {"find_nan.py", false, "import multiprocessing"},
+    {"find_nan.py", false, "import _posixsubprocess"},
+    {"find_nan.py", false, "exec(open('/usr/share/doc/python3/copyright').read())"},
+    {"find_nan.py", false, "import runpy\nrunpy.run_path('/usr/lib/python3/dist-packages/yaml/__init__.py')"},
+    {"find_nan.py", false, "import os\nos.read(os.open('/usr/include/stdio.h', os.O_RDONLY), 1)"},
+    {"find_nan.py", false, "import zipimport\nzipimport.zipimporter('/usr/share/python-wheels/numpy.whl')"},
+};
+// clang-format on
+
 }  // namespace ulp::test

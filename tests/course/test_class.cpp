@@ -149,7 +149,7 @@ TEST_CASE("the autograder runs in a root that has a compiler and nothing else") 
     }
     const TemporaryFolder work;
     write_course_files(work / "for",
-                       gradescope_files({.program = grader, .seed = 5, .names = {"find_nan", "level_table"}}));
+                       gradescope_files({}, {.program = grader, .seed = 5, .names = {"find_nan", "level_table"}}));
     // Gradescope unzips, runs setup.sh (here the packages are there) and then run_autograder.
     const fs::path root = work / "autograder";
     fs::create_directories(root / "source");

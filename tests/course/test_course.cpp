@@ -9,6 +9,7 @@
 #include "experiments/course/grade_report.hpp"
 #include "experiments/course/grader.hpp"
 #include "experiments/course/run_confined.hpp"
+#include "experiments/course/submissions.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/machine.hpp"
 #include "softfloat/errors.hpp"
@@ -32,11 +33,18 @@ TEST_CASE("the students' tree has everything but solutions and mistakes, and rep
     std::size_t files = 0;
     for (const auto& entry : fs::recursive_directory_iterator(tree)) {
         if (!entry.is_regular_file()) continue;
-        ++files;
+        files += fs::relative(entry.path(), tree).string().starts_with("pages/") ? 0 : 1;
         const std::string text = ulp::read_file(entry.path());
-        CHECK(text.find("a solution.") == std::string::npos);
-        CHECK(text.find("planted mistake") == std::string::npos);
+        CHECK(text.find(": a solution.") == std::string::npos);
+        CHECK(text.find("# Planted mistakes") == std::string::npos);
     }
+    // Lessons, playground and statements as pages, which the README names.
+    for (const char* page : {"index.html", "lessons/01_what_a_float_is.html", "playground/index.html",
+                             "playground/softfloat.js", "exercises/decode_half/statement.html"}) {
+        CAPTURE(std::string(page));
+        CHECK(fs::exists(fs::path(tree) / "pages" / page));
+    }
+    CHECK(ulp::read_file(out / "tree/README.md").find("pages/index.html") != std::string::npos);
     std::size_t in_python = 0;
     for (const Exercise& exercise : exercises()) in_python += exercise.in_python ? 1 : 0;
     CHECK(in_python == 5);
@@ -46,6 +54,29 @@ TEST_CASE("the students' tree has everything but solutions and mistakes, and rep
     const ulp::Finished again = ulplab({"course", "export", tree});
     CHECK(again.exit_code == 2);
     CHECK(again.output.find("exists already") != std::string::npos);
+}
+
+TEST_CASE("the teacher's archive has every solution, every mistake and every group of tests") {
+    const TemporaryFolder out;
+    REQUIRE(ulplab({"course", "teacher", (out / "all").string()}).exit_code == 0);
+    const std::string readme = ulp::read_file(out / "all/README.md");
+    for (const Exercise& exercise : exercises()) {
+        const std::string name(exercise.name);
+        CHECK(ulp::read_file(out / "all/solutions" / name / "solution.cpp") ==
+              ulp::read_file(fs::path(ULPLAB_SOLUTIONS) / name / "solution.cpp"));
+        for (const Mistake& mistake : exercise.mistakes) {
+            CHECK(readme.find("| `" + std::string(mistake.id) + "` |") != std::string::npos);
+        }
+        for (const Group& group : exercise.hidden(1)) {
+            CHECK(readme.find("| " + name + " | " + group.name + " | ") != std::string::npos);
+        }
+    }
+    CHECK(readme.find('@') == std::string::npos);
+    // What it gives as an example is read as it is.
+    fs::create_directories(out / "class/Ada");
+    for (const char* file : {"class.json", "roster.csv"}) fs::copy_file(out / "all" / file, out / "class" / file);
+    CHECK(read_class(out / "class", out / "work").rules.exercises.size() == 2);
+    CHECK(ulplab({"course", "teacher", (out / "all").string()}).exit_code == 2);
 }
 
 TEST_CASE("the public tests need a compiler or Python, and nothing else of the project") {
