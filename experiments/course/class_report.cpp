@@ -226,7 +226,7 @@ std::string class_page(const GradedClass& graded, const std::vector<Misconceived
         const std::string lesson = lesson_of(each.example->exercise);
         body += fmt::format(
             "<li><strong>{}</strong>: the program {} (<code>{}</code>, {} student{}){}.\n<pre>{}</pre>{}</li>\n",
-            escaped(each.example->exercise), escaped(each.example->says), escaped(each.example->id),
+            escaped(each.example->exercise), prose_html(each.example->says), escaped(each.example->id),
             each.students.size(), each.students.size() == 1 ? "" : "s",
             lesson.empty() ? "" : "; repeat " + escaped(lesson), escaped(each.example->example),
             names_html(each.students));
@@ -252,7 +252,7 @@ std::string class_page(const GradedClass& graded, const std::vector<Misconceived
         for (const std::string& note : grade.notes)
             body += fmt::format("<li>{}: {}</li>\n", escaped(grade.student), escaped(note));
     }
-    return single_page("ulplab grade", graded.handed_in.rules.assignment, body + "</ul>\n");
+    return single_page("ulplab grade", "A class: " + graded.handed_in.rules.assignment, body + "</ul>\n");
 }
 
 }  // namespace
