@@ -99,21 +99,26 @@ ExitCode grade_student(const GradeCommandOptions& options, const std::vector<con
     require_folder(options.student, "--student names the folder of a student's files");
     make_writable_folder(options.out);
     course::Grader grader(grading_of(options));
+    const course::Submission submission = course::read_submission(options.student, grader.work_folder() / "files");
     std::vector<course::ExerciseResult> results;
     int score = 0;
     int points = 0;
     bool full = true;
     for (const course::Exercise* exercise : exercises) {
-        results.push_back(grader.grade(*exercise, options.student));
+        const auto file = submission.files.find(exercise->name);
+        results.push_back(file == submission.files.end() ? grader.grade(*exercise, grader.work_folder() / "nothing")
+                                                         : grader.grade_file(*exercise, file->second));
         fmt::print("{}", course::console_text(results.back()));
         std::fflush(stdout);
         score += results.back().score();
         points += results.back().points();
         full = full && results.back().full();
     }
+    for (const std::string& note : submission.notes) fmt::print("note: {}\n", note);
     fmt::print("{:<22} {:>3} of {}\n", "all", score, points);
     const std::filesystem::path out = options.out;
-    replace_whole_file(out / "results.json", course::gradescope_json(results));
+    replace_whole_file(out / "results.json",
+                       course::gradescope_json(results, course::Visibility::all, submission.notes));
     replace_whole_file(out / "junit.xml", course::junit_xml(results));
     return full ? ExitCode::good : ExitCode::claim_failed;
 }

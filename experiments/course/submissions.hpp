@@ -58,8 +58,20 @@ struct Class {
 /// handed in becomes files and notes; throws DataError for class.json and roster.csv.
 Class read_class(const std::filesystem::path& folder, const std::filesystem::path& work);
 
+/// One student's folder, for files and notes alone.
+Submission read_submission(const std::filesystem::path& folder, const std::filesystem::path& work);
+
+/// class.json and roster.csv; a file that is not there is empty. Throw DataError that names it.
+ClassRules read_rules(const std::filesystem::path& file);
+std::vector<Student> read_roster(const std::filesystem::path& file);
+/// Seconds since 1970 of a date or time. Throws DataError for another text.
+std::int64_t seconds_of(const std::string& text);
+
 /// The seed of a student's hidden tests: the first 8 bytes of the HMAC-SHA256 (RFC 2104) of the id, big-endian.
 std::uint64_t seed_of(const std::string& secret, const std::string& id);
+
+/// Letters and digits alone, in lower case: "Add_Halves (1)" as "addhalves1". Bytes beyond ASCII are letters.
+std::string plain(std::string_view text);
 
 /// The rows of a CSV file (RFC 4180), with ',' or ';' between its fields.
 std::vector<std::vector<std::string>> csv_rows(std::string_view text);

@@ -189,7 +189,7 @@ TEST_CASE("file names that are nearly an exercise's are used, and said") {
         CHECK(read.of("Ada").files.size() == (name.exercise == nullptr ? 0 : 1));
         if (name.exercise != nullptr) CHECK(read.file("Ada", name.exercise) == "x");
         CHECK(read.of("Ada").notes.size() == (exact || given ? 0 : 1));
-        if (name.exercise == nullptr && !given) says(read.notes("Ada"), "is of no exercise by its name");
+        if (name.exercise == nullptr && !given) says(read.notes("Ada"), "of no exercise by its name");
     }
 }
 
@@ -199,33 +199,42 @@ TEST_CASE("odd archives and files are each told in a sentence, and what can be g
     std::string encrypted = zipped({{"add_halves.cpp", "x"}});
     encrypted[encrypted.find("PK\x01\x02") + 8] = 1;
     const std::string exercise(course_file(exercise_by_name("add_halves"), "exercise.hpp"));
-    const Read read({{"Damaged.zip", damaged},
-                     {"Short.zip", damaged.substr(0, 50)},
-                     {"Text.zip", "no archive"},
-                     {"Empty.zip", zipped({})},
-                     {"Locked.zip", encrypted},
-                     {"Outside.zip", zipped({{"../../add_halves.cpp", "outside"}, {"/etc/find_nan.py", "root"}})},
-                     {"Windows.zip", zipped({{"homework\\add_halves.cpp", "backslash"},
-                                             {"__MACOSX/._add_halves.cpp", "fork"},
-                                             {".DS_Store", "x"}})},
-                     {"Umlaut.zip", zipped({{"\x81"
-                                             "bung/add_halves.cpp",
-                                             "code page 437"},
-                                            {"\xC3\xBC/find_nan.py", "utf-8"}})},
-                     {"Nested.zip", zipped({{"a.zip", zipped({{"b.zip", zipped({{"add_halves.cpp", "deep"}})}})},
-                                            {"find_nan.py", "shallow"}})},
-                     {"Wide/add_halves.cpp", std::string("\xFF\xFEi\0n\0t\0\xFC\0", 10)},
-                     {"Nothing/add_halves.cpp", ""},
-                     {"Last year/add_halves/exercise.hpp", "int add(int, int);\n"},
-                     {"Last year/add_halves/add_halves.cpp", "old"},
-                     {"This year/add_halves/exercise.hpp", exercise},
-                     {"This year/add_halves/add_halves.cpp", "new"},
-                     {"<b>Bob<b>, \"jr\"/find_nan.py", "bob"},
-                     {"loose.txt", "x"}});
+    const Read read(
+        {{"Damaged.zip", damaged},
+         {"Short.zip", damaged.substr(0, 50)},
+         {"Text.zip", "no archive"},
+         {"Empty.zip", zipped({})},
+         {"Locked.zip", encrypted},
+         {"Outside.zip", zipped({{"../../add_halves.cpp", "outside"}, {"/etc/find_nan.py", "root"}})},
+         {"Windows.zip",
+          zipped(
+              {{"homework\\add_halves.cpp", "backslash"}, {"__MACOSX/._add_halves.cpp", "fork"}, {".DS_Store", "x"}})},
+         {"Umlaut.zip", zipped({{"\x81"
+                                 "bung/add_halves.cpp",
+                                 "code page 437"},
+                                {"\xC3\xBC/find_nan.py", "utf-8"}})},
+         {"Nested.zip",
+          zipped({{"a.zip", zipped({{"b.zip", zipped({{"add_halves.cpp", "deep"}})}})}, {"find_nan.py", "shallow"}})},
+         {"Wide/add_halves.cpp", std::string("\xFF\xFEi\0n\0t\0\xFC\0", 10)},
+         {"Nothing/add_halves.cpp", ""},
+         {"Last year/add_halves/exercise.hpp", "int add(int, int);\n"},
+         {"Last year/add_halves/add_halves.cpp", "old"},
+         {"This year/add_halves/exercise.hpp", exercise},
+         {"This year/add_halves/add_halves.cpp", "new"},
+         {"<b>Bob<b>, \"jr\"/find_nan.py", "bob"},
+         {"Folders.zip", zipped({{"homework/", ""}})},
+         {"Starter/find_nan/find_nan.cpp", std::string(course_file(exercise_by_name("find_nan"), "starter.cpp"))},
+         {"Starter/find_nan/find_nan.py", "mine"},
+         {"Starter/find_nan/test.cpp", "given"},
+         {"Starter/pages/index.html", "given"},
+         {"loose.txt", "x"}});
+    says(read.notes("Folders"), "it holds no files");
+    CHECK(read.file("Starter", "find_nan") == "mine");  // not the other language's starter
+    CHECK(read.notes("Starter").empty());
     says(read.notes("Damaged"), "the archive Damaged.zip is not read: ");
     says(read.notes("Short"), "the archive Short.zip is not read: ");
     says(read.notes("Text"), "has no directory");
-    says(read.notes("Empty"), "it is empty");
+    says(read.notes("Empty"), "it holds no files");
     says(read.notes("Locked"), "add_halves.cpp is encrypted");
     CHECK(read.file("Outside", "add_halves") == "outside");
     CHECK(read.file("Outside", "find_nan") == "root");
@@ -279,17 +288,18 @@ TEST_CASE("a class.json or roster.csv that is wrong is refused by name, with the
         const char* sentence;
     };
     for (const Wrong& wrong : {Wrong{"class.json", "due: tomorrow", "it is no JSON object"},
-                               {"class.json", R"({"due": "tomorrow"})", "due is a time, such as"},
-                               {"class.json", R"({"due": "2026-02-30"})", "due is a time"},
+                               {"class.json", R"({"due": "tomorrow"})", "tomorrow is no time, such as"},
+                               {"class.json", R"({"due": "2026-02-30"})", "2026-02-30 is no time"},
                                {"class.json", R"({"duo": 1})", "there is no setting duo"},
                                {"class.json", R"({"exercises": ["decode"]})", "there is no exercise \"decode\""},
                                {"class.json", R"({"exercises": 3})", "the value of exercises is of a wrong kind"},
                                {"class.json", R"({"secret": "short"})", "at least 16 characters"},
                                {"class.json", R"({"visible": "some"})", "visible is all, failed or none"},
                                {"class.json", R"({"late": {"percent_a_day": 101}})", "percent_a_day\": 0 to 100"},
+                               {"class.json", R"({"late": {"percent": 10}})", "percent_a_day\": 0 to 100"},
                                {"class.json", R"({"similar": 0})", "similar is a number above 0"},
-                               {"roster.csv", "number,who\n1,Ada\n", "names no column id"},
-                               {"roster.csv", "", "names no column id"},
+                               {"roster.csv", "number,who\n1,Ada\n", "a roster begins with its columns"},
+                               {"roster.csv", "", "a roster begins with its columns"},
                                {"roster.csv", "id,name\n,Ada\n", "row 2: Ada has no id"},
                                {"roster.csv", "id,name\n1,Ada\n1,Bob\n", "row 3: the id 1 stands twice"},
                                {"roster.csv", "id,name,days_late\n1,Ada,two\n", "days_late is two"}}) {
@@ -312,6 +322,22 @@ TEST_CASE("a student's seed is the HMAC-SHA256 of RFC 4231, cases 1, 2 and 6") {
     CHECK(seed_of("Jefe", "what do ya want for nothing?") == 0x5bdcc146bf60754e);
     CHECK(seed_of(std::string(131, '\xaa'), "Test Using Larger Than Block-Size Key - Hash Key First") ==
           0x60e431591ee0b67f);
+}
+
+TEST_CASE("one student's files may have near names as well, and an archive alone that is none is said") {
+    const TemporaryFolder work;
+    write_all(work / "student", {{"Find NaN (2).py", solution_of("find_nan", ".py")}, {"notes.pdf", "x"}});
+    std::vector<std::string> grade = {
+        "grade", "find_nan", "--student", (work / "student").string(), "--out", (work / "out").string()};
+    if (!filter_available()) grade.emplace_back("--without-filter");
+    const ulp::Finished graded = ulp::test::ulplab(grade);
+    says(graded.output,
+         "find_nan                 5 of 5\nnote: Find NaN (2).py is graded as find_nan.py\nnote: notes.pdf is of no "
+         "exercise by its name\n");
+    const Read read({{"class.zip", "no archive"}, {"Ada/find_nan.py", "x"}});
+    says(read.notes("class"), "the archive class.zip is not read");
+    write_all(work / "all", {{"submissions.zip", "no archive"}});
+    CHECK_THROWS_AS(read_class(work / "all", work / "unpacked"), ulp::DataError);
 }
 
 TEST_CASE("a copy with other names, comments and lines is alike; another program is not") {
