@@ -1,12 +1,16 @@
-// Zip archives, written (APPNOTE.TXT 6.3.10, sections 4.3 and 4.4), without the extension to 64 bits: less than 4 GiB
-// and at most 65,534 files. The same files give the same bytes: every file is of the first day that the format knows.
+// Zip archives. They are written (APPNOTE.TXT 6.3.10, sections 4.3 and 4.4) without the extension to 64 bits: less than
+// 4 GiB and at most 65,534 files. The same files give the same bytes: every file is of the first day that the format
+// knows.
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "engine/files/whole_file.hpp"
 
 namespace ulp {
 
@@ -45,5 +49,39 @@ struct ZippedFile {
 
 /// An archive of these files, deflated. Throws DataError that names the file with which it would grow too large.
 std::string zip_archive(const std::vector<ZippedFile>& files);
+
+/// Throws the DataError that names the file, says why, and calls it incomplete.
+[[noreturn]] void refuse_zip(const std::filesystem::path& file, const std::string& why);
+
+/// An archive that others wrote, also with the extension to 64 bits: its members are stored or deflated, not encrypted,
+/// and do not overlap, else a small file could stand for a huge one. Throws DataError that names the file.
+class ZipArchive {
+  public:
+    static constexpr std::uint64_t stored = 0, deflated = 8;
+    struct Member {
+        std::string name;
+        std::uint64_t method, crc, compressed, size, header_at;
+        std::uint64_t data_at = 0;
+    };
+
+    explicit ZipArchive(const std::filesystem::path& file) : file_(file), mapped_(file), bytes_(mapped_.bytes()) {}
+
+    /// Of the central directory. A few bytes can stand for a thousand times as many.
+    [[nodiscard]] std::vector<Member> members() const;
+    /// The first bytes of a member, at most `most`.
+    [[nodiscard]] std::string contents(const Member& member, std::uint64_t most) const;
+    /// All of it, as its checksum says.
+    [[nodiscard]] std::string contents(const Member& member) const;
+    /// Bytes of the file, and a little-endian number in it. Beyond its end it is refused.
+    [[nodiscard]] std::string_view part(std::uint64_t at, std::uint64_t size) const;
+    [[nodiscard]] std::uint64_t number(std::uint64_t at, std::size_t count) const;
+    [[nodiscard]] std::size_t size() const { return bytes_.size(); }
+    [[nodiscard]] const std::filesystem::path& file() const { return file_; }
+
+  private:
+    std::filesystem::path file_;
+    MappedFile mapped_;
+    std::string_view bytes_;
+};
 
 }  // namespace ulp

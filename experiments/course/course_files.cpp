@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 #include <string>
@@ -53,7 +54,9 @@ std::string_view course_file(const Exercise& exercise, std::string_view file) {
     return embedded(std::string(exercise.name) + "/" + std::string(file));
 }
 
-std::string_view shared_course_file(std::string_view file) { return embedded("support/" + std::string(file)); }
+std::string_view shared_course_file(std::string_view file) {
+    return embedded((fs::path("support") / file).lexically_normal().string());
+}
 
 std::vector<CourseFile> students_files() {
     std::string readme(shared_course_file("student_readme.md"));
@@ -78,6 +81,47 @@ std::vector<CourseFile> students_files() {
         add(name + ".py", std::string(course_file(exercise, "starter.py")));
         add("notation.py", fmt::format("QUESTION = \"{}\"\nANSWER = \"{}\"\n", exercise.question, exercise.answer));
     }
+    return files;
+}
+
+std::vector<CourseFile> teachers_files() {
+    constexpr const char* place = "tests/experiments/course/solutions";
+    if (!has_shared_file(place)) {
+        throw DataError(
+            "the solutions are in no package, so that students do not get them; run the ulplab that was built "
+            "from the project's sources, beside them");
+    }
+    std::string groups, mistakes;
+    for (const Exercise& exercise : exercises()) {
+        for (const Group& group : exercise.hidden(1)) {
+            groups +=
+                fmt::format("| {} | {} | {} | {} |\n", exercise.name, group.name, group.points, group.questions.size());
+        }
+        for (const Mistake& mistake : exercise.mistakes) {
+            mistakes += fmt::format("| {} | `{}` | {} |\n", exercise.name, mistake.id, mistake.says);
+        }
+    }
+    std::string readme(shared_course_file("teacher_readme.md"));
+    for (const auto& [mark, rows] : {std::pair{"@groups@\n", groups}, {"@mistakes@\n", mistakes}}) {
+        readme.replace(readme.find(mark), std::string_view(mark).size(), rows);
+    }
+    std::vector<CourseFile> files{{"README.md", readme}};
+    for (const char* file : {"class.json", "roster.csv"}) {
+        files.push_back({file, std::string(shared_course_file(std::string("teacher_") + file))});
+    }
+    const std::vector<CourseFile> solutions = files_below(shared_file(place), "solutions");
+    files.insert(files.end(), solutions.begin(), solutions.end());
+    return files;
+}
+
+std::vector<CourseFile> files_below(const fs::path& folder, const std::string& name) {
+    std::vector<CourseFile> files;
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+        if (!entry.is_regular_file()) continue;
+        files.push_back(
+            {(fs::path(name) / fs::relative(entry.path(), folder)).generic_string(), read_file(entry.path())});
+    }
+    std::ranges::sort(files, {}, &CourseFile::name);
     return files;
 }
 

@@ -14,7 +14,7 @@ namespace ulp::course {
 
 /// docs/exercises/<exercise>/<file>. Throws std::logic_error for one that there is not.
 std::string_view course_file(const Exercise& exercise, std::string_view file);
-/// docs/exercises/support/<file>.
+/// docs/exercises/support/<file>, or "../../lessons/teaching.md".
 std::string_view shared_course_file(std::string_view file);
 
 struct CourseFile {
@@ -26,6 +26,14 @@ struct CourseFile {
 /// The students' tree: for each exercise its folder with statement, interface, starter and public tests, and how to
 /// begin.
 std::vector<CourseFile> students_files();
+
+/// The teacher's archive: solutions, mistaken programs, the rubric, examples of class.json and roster.csv. The
+/// solutions are read from the project's sources, as no package holds them; throws DataError where this program lies
+/// elsewhere.
+std::vector<CourseFile> teachers_files();
+
+/// All files below a folder, with `name` for the folder.
+std::vector<CourseFile> files_below(const std::filesystem::path& folder, const std::string& name);
 
 /// Writes files below a new folder. Throws UsageError where `folder` exists and is not empty; DataError where it cannot
 /// be written, and then leaves nothing.

@@ -90,20 +90,24 @@ std::string console_text(const ExerciseResult& result) {
     return shown(std::move(text), most_shown);
 }
 
-std::string gradescope_json(const std::vector<ExerciseResult>& results) {
+std::string gradescope_json(const std::vector<ExerciseResult>& results, Visibility visible,
+                            const std::vector<std::string>& notes) {
     auto tests = nlohmann::ordered_json::array();
     for (const ExerciseResult& result : results) {
         for (const GroupResult& group : result.groups) {
             const bool good = passed(result, group);
-            tests.push_back({{"name", result.name + ": " + group.name},
-                             {"score", good ? group.points : 0},
-                             {"max_score", group.points},
-                             {"status", good ? "passed" : "failed"},
-                             {"output", test_output(result, group)},
-                             {"visibility", "visible"}});
+            tests.push_back(
+                {{"name", result.name + ": " + group.name},
+                 {"score", good ? group.points : 0},
+                 {"max_score", group.points},
+                 {"status", good ? "passed" : "failed"},
+                 {"output", test_output(result, group)},
+                 {"visibility",
+                  visible == Visibility::none || (visible == Visibility::failed && good) ? "hidden" : "visible"}});
         }
     }
-    const nlohmann::ordered_json root = {{"tests", tests}, {"stdout_visibility", "hidden"}};
+    nlohmann::ordered_json root = {{"tests", tests}, {"stdout_visibility", "hidden"}};
+    if (!notes.empty()) root["output"] = fmt::format("{}", fmt::join(notes, "\n"));
     return root.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
@@ -192,8 +196,8 @@ std::vector<CourseFile> autograder_files(const AutograderOptions& options) {
             {"ulplab-grade", read_file(options.program), true}};
 }
 
-std::vector<CourseFile> gradescope_files(const AutograderOptions& options) {
-    return {{"students.zip", zipped(students_files())},
+std::vector<CourseFile> gradescope_files(const std::vector<CourseFile>& students, const AutograderOptions& options) {
+    return {{"students.zip", zipped(students)},
             {"autograder.zip", zipped(autograder_files(options))},
             {"Dockerfile", dockerfile}};
 }

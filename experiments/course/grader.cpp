@@ -55,24 +55,47 @@ std::string messages_about(const std::string& printed, const std::string& file, 
     return text;
 }
 
-/// Headers of a dependency file that lie outside the folder and outside the compiler's own.
-std::string foreign_header(const std::string& dependencies, const fs::path& folder) {
-    std::istringstream words(dependencies);
+/// The files of a dependency file ("student.o: a.hpp \"), without "." and ".." and links.
+std::vector<fs::path> dependencies(const fs::path& file) {
+    std::istringstream words(read_file(file));
     std::string word;
-    words >> word;  // "student.o:"
+    words >> word;
+    std::vector<fs::path> files;
+    std::error_code error;
     while (words >> word) {
-        if (word == "\\") continue;
-        const fs::path path = (folder / word).lexically_normal();
-        const std::string text = path.string();
-        const bool own = text.starts_with(folder.string() + "/");
-        bool system = false;
-        for (const char* prefix : {"/usr/include/", "/usr/lib/", "/usr/local/include/", "/usr/local/lib/"}) {
-            system = system || text.starts_with(prefix);
-        }
-        if (!own && !system) return text;
+        if (word != "\\") files.push_back(fs::weakly_canonical(file.parent_path() / word, error));
     }
-    return "";
+    return files;
 }
+
+/// What the standard library is: all that its headers read is the compiler's own.
+constexpr const char* standard_library = R"(#if __has_include(<bits/stdc++.h>)
+#include <bits/stdc++.h>
+#endif
+#include <algorithm>
+#include <cassert>
+#include <cfenv>
+#include <cfloat>
+#include <chrono>
+#include <cinttypes>
+#include <climits>
+#include <clocale>
+#include <cmath>
+#include <csetjmp>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <cwctype>
+#include <fstream>
+#include <iostream>
+#include <random>
+#include <regex>
+#include <thread>
+#include <vector>
+#include <stddef.h>
+#include <unistd.h>
+)";
 
 }  // namespace
 
@@ -117,6 +140,35 @@ fs::path Grader::adapter_object(const Exercise& exercise) {
     return adapters_[std::string(exercise.name)] = folder / "adapter.o";
 }
 
+/// Nothing where the student's file reads only its own folder's files and the compiler's.
+std::string Grader::foreign_header(const fs::path& folder) {
+    if (own_headers_.empty()) {
+        write_file(work_.path() / "standard.cpp", standard_library);
+        std::vector<std::string> command = options_.compiler;
+        command.insert(command.end(), {"-std=c++20", "-M", "-MF", "standard.d", "standard.cpp"});
+        run_confined(command, work_.path(), "", compiler_limits, compiler_confinement());
+        for (const fs::path& file : dependencies(work_.path() / "standard.d")) {
+            own_headers_.insert(file);
+            // Its folders as a whole: .../include/c++/12/, that of the compiler's own <stddef.h>, the C library's
+            // bits/.
+            const auto library = file.string().find("/c++/");
+            if (library != std::string::npos) {
+                own_headers_.insert(file.string().substr(0, file.string().find('/', library + 5)));
+            } else if (file.filename() == "stddef.h" || file.parent_path().filename() == "bits") {
+                own_headers_.insert(file.parent_path());
+            }
+        }
+    }
+    for (const fs::path& file : dependencies(folder / "student.d")) {
+        bool own = own_headers_.contains(file);
+        for (fs::path above = file.parent_path(); !own && above != above.root_path(); above = above.parent_path()) {
+            own = above == folder || (own_headers_.contains(above) && fs::is_directory(above));
+        }
+        if (!own) return file.string();
+    }
+    return "";
+}
+
 Grader::Compiled Grader::compile(const Exercise& exercise, const fs::path& folder) {
     const std::string source = std::string(exercise.name) + ".cpp";
     std::vector<std::string> command = options_.compiler;
@@ -131,9 +183,8 @@ Grader::Compiled Grader::compile(const Exercise& exercise, const fs::path& folde
         return {Outcome::does_not_compile,
                 messages.empty() ? "the compiler failed on it, with nothing to say about the file itself" : messages};
     }
-    const std::string foreign = foreign_header(read_file(folder / "student.d"), folder);
-    if (!foreign.empty()) {
-        return {Outcome::does_not_compile, "it includes " + foreign + ", which does not belong to the exercise"};
+    if (const std::string foreign = foreign_header(folder); !foreign.empty()) {
+        return {Outcome::refused, "it includes " + foreign + "; exercise.hpp and the standard library are allowed"};
     }
     if (fs::file_size(folder / "student.s") > most_assembly_bytes) {
         return {Outcome::does_not_compile, "its program is too large"};

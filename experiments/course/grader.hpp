@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -81,6 +82,9 @@ class Grader {
     /// The same of one file.
     ExerciseResult grade_file(const Exercise& exercise, const std::filesystem::path& file);
 
+    /// The seed of the hidden tests from here on.
+    void set_seed(std::uint64_t seed) { options_.seed = seed; }
+
     [[nodiscard]] const std::filesystem::path& work_folder() const { return work_.path(); }
 
   private:
@@ -92,6 +96,7 @@ class Grader {
         Confinement confinement = Confinement::filter;
     };
     std::filesystem::path adapter_object(const Exercise& exercise);
+    std::string foreign_header(const std::filesystem::path& folder);
     Compiled compile(const Exercise& exercise, const std::filesystem::path& folder);
     Compiled link(const std::filesystem::path& adapter, const std::filesystem::path& folder);
     Compiled build(const Exercise& exercise, const std::filesystem::path& file, const std::filesystem::path& folder);
@@ -100,6 +105,7 @@ class Grader {
     GradeOptions options_;
     WorkFolder work_;
     std::map<std::string, std::filesystem::path, std::less<>> adapters_;  // compiled once
+    std::set<std::filesystem::path> own_headers_;                         // files and folders of the compiler's own
     int runs_ = 0;
 };
 

@@ -67,6 +67,31 @@ bool confined() {
     return false;
 }
 
+/// The solution of an exercise ("find_nan.py": in Python) below what a student puts above it.
+int score_below(const std::string& above, const fs::path& exercise, Grader& grader) {
+    const TemporaryFolder student;
+    const std::string extension = exercise.has_extension() ? ".py" : ".cpp";
+    const std::string solution =
+        ulp::read_file(fs::path(ULPLAB_SOLUTIONS) / exercise.stem() / ("solution" + extension));
+    ulp::write_file(student / ("file" + extension), above + "\n" + solution);
+    const ExerciseResult result =
+        grader.grade_file(exercise_by_name(exercise.stem().string()), student / ("file" + extension));
+    INFO(above, ": ", result.message);
+    CHECK((result.score() > 0) == result.message.empty());
+    return result.score();
+}
+
+void check_borrowings(bool all) {
+    Grader grader(GradeOptions{.seed = 7, .without_filter = !filter_available()});
+    for (const ulp::test::Borrowing& each : ulp::test::borrowings) {
+        CAPTURE(std::string(each.above));
+        if (all || each.quick) CHECK(score_below(each.above, each.exercise, grader) == 0);
+    }
+    // What the standard library has may stand there.
+    CHECK(score_below("#include <vector>\n#include <numeric>\n#include <math.h>", "add_halves", grader) == 10);
+    CHECK(score_below("import decimal, fractions, json, random, statistics, typing", "find_nan.py", grader) == 5);
+}
+
 void check_submissions(bool all) {
     if (!confined()) return;
     Grader grader(impatient());
@@ -79,6 +104,10 @@ void check_submissions(bool all) {
 
 TEST_CASE("a selection of bad submissions earns nothing") { check_submissions(false); }
 TEST_CASE("every bad submission earns nothing" * doctest::skip()) { check_submissions(true); }
+TEST_CASE("right programs that borrow from a package, a selection, earn nothing") { check_borrowings(false); }
+TEST_CASE("every bad submission that borrows from a package earns nothing" * doctest::skip()) {
+    check_borrowings(true);
+}
 
 TEST_CASE("shortcuts are refused by what the compiler made of them, and named") {
     if (!confined()) return;

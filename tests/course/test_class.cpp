@@ -25,7 +25,8 @@ namespace fs = std::filesystem;
 
 void hand_in(const fs::path& student, const char* exercise, const char* file) {
     fs::create_directories(student);
-    fs::copy_file(fs::path(ULPLAB_EXERCISES) / exercise / file,
+    const bool solution = std::string_view(file).starts_with("solution");
+    fs::copy_file(fs::path(solution ? ULPLAB_SOLUTIONS : ULPLAB_EXERCISES) / exercise / file,
                   student / (std::string(exercise) + fs::path(file).extension().string()));
 }
 
@@ -59,11 +60,11 @@ float sum(const float* x, int n) {
 }
 
 TEST_CASE("other right orders of operations earn all points") {
-    std::string scaler = ulp::read_file(fs::path(ULPLAB_EXERCISES) / "grad_scaler/solution.cpp");
+    std::string scaler = ulp::read_file(fs::path(ULPLAB_SOLUTIONS) / "grad_scaler/solution.cpp");
     const std::string product = "gradients[i] *= inverse;";
     scaler.replace(scaler.find(product), product.size(), "(void)inverse, gradients[i] /= scaler.scale;");
     CHECK(score_of("grad_scaler", scaler) == 10);
-    std::string step = ulp::read_file(fs::path(ULPLAB_EXERCISES) / "training_step/solution.cpp");
+    std::string step = ulp::read_file(fs::path(ULPLAB_SOLUTIONS) / "training_step/solution.cpp");
     const std::string factor = "for (float& g : gradients) g *= factor;";
     step.replace(step.find(factor), factor.size(),
                  "(void)factor; for (float& g : gradients) g = g / norm * settings.limit;");
@@ -148,7 +149,7 @@ TEST_CASE("the autograder runs in a root that has a compiler and nothing else") 
     }
     const TemporaryFolder work;
     write_course_files(work / "for",
-                       gradescope_files({.program = grader, .seed = 5, .names = {"find_nan", "level_table"}}));
+                       gradescope_files({}, {.program = grader, .seed = 5, .names = {"find_nan", "level_table"}}));
     // Gradescope unzips, runs setup.sh (here the packages are there) and then run_autograder.
     const fs::path root = work / "autograder";
     fs::create_directories(root / "source");

@@ -9,6 +9,7 @@
 #include "experiments/course/grade_report.hpp"
 #include "experiments/course/grader.hpp"
 #include "experiments/course/run_confined.hpp"
+#include "experiments/course/submissions.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/machine.hpp"
 #include "softfloat/errors.hpp"
@@ -32,11 +33,18 @@ TEST_CASE("the students' tree has everything but solutions and mistakes, and rep
     std::size_t files = 0;
     for (const auto& entry : fs::recursive_directory_iterator(tree)) {
         if (!entry.is_regular_file()) continue;
-        ++files;
+        files += fs::relative(entry.path(), tree).string().starts_with("pages/") ? 0 : 1;
         const std::string text = ulp::read_file(entry.path());
-        CHECK(text.find("a solution.") == std::string::npos);
-        CHECK(text.find("planted mistake") == std::string::npos);
+        CHECK(text.find(": a solution.") == std::string::npos);
+        CHECK(text.find("# Planted mistakes") == std::string::npos);
     }
+    // Lessons, playground and statements as pages, which the README names.
+    for (const char* page : {"index.html", "lessons/01_what_a_float_is.html", "playground/index.html",
+                             "playground/softfloat.js", "exercises/decode_half/statement.html"}) {
+        CAPTURE(std::string(page));
+        CHECK(fs::exists(fs::path(tree) / "pages" / page));
+    }
+    CHECK(ulp::read_file(out / "tree/README.md").find("pages/index.html") != std::string::npos);
     std::size_t in_python = 0;
     for (const Exercise& exercise : exercises()) in_python += exercise.in_python ? 1 : 0;
     CHECK(in_python == 5);
@@ -48,6 +56,29 @@ TEST_CASE("the students' tree has everything but solutions and mistakes, and rep
     CHECK(again.output.find("exists already") != std::string::npos);
 }
 
+TEST_CASE("the teacher's archive has every solution, every mistake and every group of tests") {
+    const TemporaryFolder out;
+    REQUIRE(ulplab({"course", "teacher", (out / "all").string()}).exit_code == 0);
+    const std::string readme = ulp::read_file(out / "all/README.md");
+    for (const Exercise& exercise : exercises()) {
+        const std::string name(exercise.name);
+        CHECK(ulp::read_file(out / "all/solutions" / name / "solution.cpp") ==
+              ulp::read_file(fs::path(ULPLAB_SOLUTIONS) / name / "solution.cpp"));
+        for (const Mistake& mistake : exercise.mistakes) {
+            CHECK(readme.find("| `" + std::string(mistake.id) + "` |") != std::string::npos);
+        }
+        for (const Group& group : exercise.hidden(1)) {
+            CHECK(readme.find("| " + name + " | " + group.name + " | ") != std::string::npos);
+        }
+    }
+    CHECK(readme.find('@') == std::string::npos);
+    // What it gives as an example is read as it is.
+    fs::create_directories(out / "class/Ada");
+    for (const char* file : {"class.json", "roster.csv"}) fs::copy_file(out / "all" / file, out / "class" / file);
+    CHECK(read_class(out / "class", out / "work").rules.exercises.size() == 2);
+    CHECK(ulplab({"course", "teacher", (out / "all").string()}).exit_code == 2);
+}
+
 TEST_CASE("the public tests need a compiler or Python, and nothing else of the project") {
     const TemporaryFolder out;
     const fs::path tree = out / "tree";
@@ -56,7 +87,7 @@ TEST_CASE("the public tests need a compiler or Python, and nothing else of the p
         return ulp::run_program({"sh", "-c", command}, tree / exercise);
     };
     const auto solve = [&](const char* exercise, const char* extension) {
-        fs::copy_file(fs::path(ULPLAB_EXERCISES) / exercise / (std::string("solution") + extension),
+        fs::copy_file(fs::path(ULPLAB_SOLUTIONS) / exercise / (std::string("solution") + extension),
                       tree / exercise / (std::string(exercise) + extension), fs::copy_options::overwrite_existing);
     };
     const std::string build = "g++ -std=c++20 -Wall -Wextra -Werror *.cpp -o try && ./try";
@@ -102,9 +133,9 @@ TEST_CASE("a student's way: export, write, try, hand in, be graded") {
     REQUIRE(ulplab({"course", "export", tree}).exit_code == 0);
     const ulp::Finished before = ulplab({"grade", "find_nan", "--student", tree, "--public", "--out", results});
     CHECK(before.exit_code == 1);
-    fs::copy_file(fs::path(ULPLAB_EXERCISES) / "find_nan/solution.cpp", fs::path(tree) / "find_nan/find_nan.cpp",
+    fs::copy_file(fs::path(ULPLAB_SOLUTIONS) / "find_nan/solution.cpp", fs::path(tree) / "find_nan/find_nan.cpp",
                   fs::copy_options::overwrite_existing);
-    std::string mistaken = ulp::read_file(fs::path(ULPLAB_EXERCISES) / "level_table/solution.cpp");
+    std::string mistaken = ulp::read_file(fs::path(ULPLAB_SOLUTIONS) / "level_table/solution.cpp");
     const std::string second = "{Cast::fp16, false, Choice::yes, Choice::yes";
     mistaken.replace(mistaken.find(second), second.size(), "{Cast::fp16, false, Choice::none, Choice::yes");
     ulp::write_file(fs::path(tree) / "level_table.cpp", mistaken);
@@ -176,9 +207,9 @@ TEST_CASE("recordings of GPUs judge the Tensor Core block") {
     const auto tests = recorded_tests(exercise, *recordings);
     CHECK(tests.size() == 20000);  // V100, A100, Ada, H100
     Grader grader(GradeOptions{.recordings = *recordings, .without_filter = !filter_available()});
-    const fs::path folder = fs::path(ULPLAB_EXERCISES) / "tensor_core_block";
-    CHECK(grader.grade_file(exercise, folder / "solution.cpp").full());
-    const ExerciseResult wrong = grader.grade_file(exercise, folder / "starter.cpp");
+    CHECK(grader.grade_file(exercise, fs::path(ULPLAB_SOLUTIONS) / "tensor_core_block/solution.cpp").full());
+    const ExerciseResult wrong =
+        grader.grade_file(exercise, fs::path(ULPLAB_EXERCISES) / "tensor_core_block/starter.cpp");
     CHECK_FALSE(wrong.groups.back().passed());
     CHECK(wrong.groups.back().name == "recordings of GPUs");
 }

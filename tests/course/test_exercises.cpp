@@ -18,6 +18,7 @@ using namespace ulp::course;
 namespace fs = std::filesystem;
 
 const fs::path folder = ULPLAB_EXERCISES;
+const fs::path solutions = ULPLAB_SOLUTIONS;
 
 void check_public_tests(const Exercise& exercise) {
     const auto tests = parse_public_tests(exercise, course_file(exercise, "public.txt"));
@@ -82,7 +83,7 @@ std::map<std::string, std::string> mistaken_programs(const fs::path& exercise) {
 
 void check_mistakes(const Exercise& exercise, Grader& grader) {
     const ulp::test::TemporaryFolder work;
-    const auto planted = mistaken_programs(folder / exercise.name);
+    const auto planted = mistaken_programs(solutions / exercise.name);
     for (const auto& [name, program] : planted) {
         const std::string id = name;
         ulp::write_file(work / "mistaken.cpp", program);
@@ -112,7 +113,7 @@ void check_mistakes(const Exercise& exercise, Grader& grader) {
 }
 
 void check_right(const Exercise& exercise, Grader& grader, const char* file) {
-    const ExerciseResult right = grader.grade_file(exercise, folder / exercise.name / file);
+    const ExerciseResult right = grader.grade_file(exercise, solutions / exercise.name / file);
     INFO(file, ": ", right.message, "\n", console_text(right));
     CHECK(right.full());
     CHECK(right.score() == exercise.points());

@@ -69,7 +69,8 @@ struct Attack {
 
 constexpr const char* python_head = "import fcntl, os, resource\ndef find_first(operations):\n    ";
 constexpr const char* cpp_head =
-    "#include <csignal>\n#include <sys/ioctl.h>\n#include <sys/resource.h>\n#include <unistd.h>\n"
+    "#include <csignal>\n#include <unistd.h>\nextern \"C\" int ioctl(int, unsigned long, ...);\n"
+    "struct Few { unsigned long now, most; };\nextern \"C\" int prlimit(int, int, const Few*, Few*);\n"
     "#include \"exercise.hpp\"\nfloat value_of_half(std::uint16_t) {\n";
 
 constexpr const char* in_python = "tried what is not allowed here";
@@ -88,11 +89,11 @@ constexpr Attack attacks[] = {
      "print(resource.prlimit(VICTIM, resource.RLIMIT_NOFILE))\n    return -1\n", in_python},
     {"a signal by FIOASYNC and FIOSETOWN", "decode_half.cpp",
      "int owner = VICTIM, on = 1;\nfor (int f = 0; f < 4; ++f) { ioctl(f, 0x8901 /* FIOSETOWN */, &owner); ioctl(f, "
-     "FIOASYNC, &on);\n"
+     "0x5452 /* FIOASYNC */, &on);\n"
      "if (f == 1) { const auto n = write(f, \"xxxx\", 4); (void)n; } }\nreturn 0;\n}\n",
      "who gets a file's signals (ioctl)"},
     {"another's limits, in C++", "decode_half.cpp",
-     "const rlimit few{3, 3};\nprlimit(VICTIM, RLIMIT_NOFILE, &few, nullptr);\nreturn 0;\n}\n",
+     "const Few few{3, 3};\nprlimit(VICTIM, 7 /* RLIMIT_NOFILE */, &few, nullptr);\nreturn 0;\n}\n",
      "the limits of another process (prlimit64)"},
 };
 

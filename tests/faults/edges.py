@@ -249,7 +249,7 @@ class Edges(unittest.TestCase):
     def test_a_kept_grade_is_of_the_same_files_tools_and_exercises(self):
         student = self.work / "class/\x1b[31mred"
         student.mkdir(parents=True)
-        shutil.copy(SOURCES / "docs/exercises/find_nan/solution.py", student / "find_nan.py")
+        shutil.copy(SOURCES / "tests/experiments/course/solutions/find_nan/solution.py", student / "find_nan.py")
         arguments = ["grade", "find_nan", "--class", "class", "--out", "grades"]
         first = self.good(*arguments)
         self.assertNotIn("\x1b", first.stdout)
@@ -268,7 +268,7 @@ class Edges(unittest.TestCase):
 
     def test_scarce_descriptors_give_no_grade(self):
         (self.work / "student").mkdir()
-        shutil.copy(SOURCES / "docs/exercises/find_nan/solution.py", self.work / "student/find_nan.py")
+        shutil.copy(SOURCES / "tests/experiments/course/solutions/find_nan/solution.py", self.work / "student/find_nan.py")
         for most in range(6, 24):
             done = self.run_program("grade", "find_nan", "--student", "student",
                                     preexec_fn=lambda most=most: resource.setrlimit(resource.RLIMIT_NOFILE, (most, most)))

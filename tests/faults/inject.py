@@ -109,7 +109,7 @@ def main():
 
         def submission(place):
             (place / "student").mkdir(parents=True)
-            shutil.copy(sources / "docs/exercises/find_nan/solution.py", place / "student/find_nan.py")
+            shutil.copy(sources / "tests/experiments/course/solutions/find_nan/solution.py", place / "student/find_nan.py")
 
         def grid(place):
             place.mkdir()
