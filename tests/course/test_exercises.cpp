@@ -175,10 +175,15 @@ TEST_CASE("exercise grad_scaler") { check_exercise("grad_scaler"); }
 TEST_CASE("exercise level_table") { check_exercise("level_table"); }
 TEST_CASE("exercise exponent_histogram") { check_exercise("exponent_histogram"); }
 TEST_CASE("exercise find_nan") { check_exercise("find_nan"); }
+TEST_CASE("exercise mxfp8_quantizer") { check_exercise("mxfp8_quantizer"); }
+TEST_CASE("exercise nvfp4_quantizer") { check_exercise("nvfp4_quantizer"); }
+TEST_CASE("exercise online_softmax") { check_exercise("online_softmax"); }
+TEST_CASE("exercise batch_invariant_sum") { check_exercise("batch_invariant_sum"); }
+TEST_CASE("exercise mixed_precision_training") { check_exercise("mixed_precision_training"); }
 
-TEST_CASE("no exercise is without a test here, and the course has 100 points") {
+TEST_CASE("no exercise is without a test here, and the course has 150 points") {
     int points = 0;
     for (const Exercise& exercise : exercises()) points += exercise.points();
-    CHECK(points == 100);
-    CHECK(exercises().size() == 12);
+    CHECK(points == 150);
+    CHECK(exercises().size() == 17);
 }
