@@ -269,10 +269,11 @@ ExerciseResult Grader::grade_file(const Exercise& exercise, const fs::path& file
         fs::remove_all(folder, error);
         return give_up(built.outcome, built.message);
     }
-    const ConfinedRun run = run_confined(built.command, folder, as_input(asked.questions), options_.limits,
-                                         options_.without_filter ? Confinement::limits : built.confinement);
-    fs::remove_all(folder, error);
-
+    const auto run_on = [&](const std::vector<Words>& questions) {
+        return run_confined(built.command, folder, as_input(questions), options_.limits,
+                            options_.without_filter ? Confinement::limits : built.confinement);
+    };
+    const ConfinedRun run = run_on(asked.questions);
     const Answers told = parse_answers(run.answers);
     const std::string reason = trouble(run, told, options_.limits);
     if (!reason.empty()) {
@@ -280,9 +281,11 @@ ExerciseResult Grader::grade_file(const Exercise& exercise, const fs::path& file
         result.message = fmt::format("the program {} (question {} of {})", reason,
                                      std::min(told.list.size() + 1, asked.questions.size()), asked.questions.size());
         if (!run.printed.empty()) result.message += "; it printed:" + first_lines(run.printed);
-        return result;
+    } else {
+        judge(exercise, asked, told.list, result,
+              [&](const std::vector<Words>& questions) { return parse_answers(run_on(questions).answers).list; });
     }
-    judge(exercise, asked, told.list, result);
+    fs::remove_all(folder, error);
     return result;
 }
 

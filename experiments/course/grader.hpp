@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -25,9 +26,10 @@ struct GroupResult {
     int tolerance = 0;  // in ulps
     std::size_t right = 0;
     std::size_t questions = 0;
-    std::string failure{};                   // the smallest wrong case, several lines
+    std::string failure{};                   // a small wrong case, several lines
     std::optional<std::size_t> diagnosis{};  // of ExerciseResult::diagnoses, the one that explains most here
     std::size_t explained = 0;               // wrong answers that it explains here
+    std::vector<std::string_view> catches{}, forgives{};  // of Group
     [[nodiscard]] bool passed() const { return right == questions; }
 };
 
@@ -132,9 +134,13 @@ struct Asked {
 /// The public tests, and, where the options say so, the hidden ones and those of recordings.
 Asked questions_for(const Exercise& exercise, const GradeOptions& options);
 
-/// Counts right answers, shows the smallest wrong one of each group, and names the likely misconceptions. `answers` may
-/// be fewer than the questions.
-void judge(const Exercise& exercise, const Asked& asked, std::vector<Words> answers, ExerciseResult& result);
+/// Answers of the student's program to other questions; fewer where it ends before its time.
+using AnswerAgain = std::function<std::vector<Words>(const std::vector<Words>&)>;
+
+/// Counts right answers, names the likely misconceptions, and shows of each group a wrong case, made as small as
+/// `again` allows. `answers` may be fewer than the questions.
+void judge(const Exercise& exercise, const Asked& asked, std::vector<Words> answers, ExerciseResult& result,
+           const AnswerAgain& again = {});
 
 // What a student's program is asked and what it says, through pipes: a record is a count and as many words, in the
 // machine's byte order. docs/exercises/support/driver.hpp and driver.py are the other end.

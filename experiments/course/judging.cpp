@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
+#include <utility>
 
 #include "experiments/course/course_files.hpp"
 #include "experiments/course/grader.hpp"
@@ -29,6 +29,8 @@ Asked questions_for(const Exercise& exercise, const GradeOptions& options) {
         std::vector<PublicTest> tests;
         for (const Words& question : group.questions) tests.push_back({question, exercise.solve(question, ""), 0});
         ask(asked, group.name, group.points, tests, group.tolerance);
+        asked.groups.back().catches = group.catches;
+        asked.groups.back().forgives = group.forgives;
     }
     if (!options.recordings.empty()) {
         const std::vector<PublicTest> tests = recorded_tests(exercise, options.recordings);
@@ -39,9 +41,8 @@ Asked questions_for(const Exercise& exercise, const GradeOptions& options) {
 
 namespace {
 
-/// A wrong answer in words: the question, the first word that is wrong, and the whole case as a public test.
+/// A wrong answer in decimals with names, and the whole case as a public test.
 std::string failure_text(const Exercise& exercise, const Words& question, const Words& expected, const Words* answer) {
-    std::string text = "for " + words_text(exercise.question, question);
     const auto wrong_word = [&]() -> std::string {
         if (answer == nullptr) return "no answer";
         if (answer->size() != expected.size()) {
@@ -50,24 +51,187 @@ std::string failure_text(const Exercise& exercise, const Words& question, const 
         std::size_t i = 0;
         while (i + 1 < expected.size() && same_word(letter_at(exercise.answer, i), (*answer)[i], expected[i])) ++i;
         const char letter = letter_at(exercise.answer, i);
-        const std::string where = exercise.label != nullptr ? exercise.label(question, i) + ": " : "";
         const std::string ulps = ulps_text(letter, (*answer)[i], expected[i]);
-        return fmt::format("{}expected {}, got {}{}", where, word_text(letter, expected[i]),
-                           word_text(letter, (*answer)[i]), ulps.empty() ? "" : ", " + ulps);
+        return fmt::format("{}: expected {}, got {}{}", result_name(exercise, question, expected.size(), i),
+                           word_text(letter, expected[i]), word_text(letter, (*answer)[i]),
+                           ulps.empty() ? "" : ", " + ulps);
     };
-    return fmt::format("{}\n  {}\n  for public.txt: {}", text, wrong_word(),
+    return fmt::format("for {}\n  {}\n  for public.txt: {}", question_text(exercise, question), wrong_word(),
                        public_test_line(exercise, question, expected));
 }
 
-/// Fewer words first, then numbers with fewer ones: those are the easiest to follow by hand.
-bool is_smaller(const Words& a, const Words& b) {
-    const auto ones = [](const Words& words) {
-        int count = 0;
-        for (const Word word : words) count += std::popcount(word);
-        return count;
+// A wrong case made smaller: elements and repeated parts are left out and numbers become simpler while the program, run
+// on the smaller questions, stays wrong in the same way.
+
+struct WrongCase {
+    std::size_t group;
+    Words question, answer;
+    int tolerance;
+    std::string_view mistake;  // the known one that it shows; empty: none
+};
+
+class Shrinker {
+  public:
+    Shrinker(const Exercise& exercise, const AnswerAgain& answers) : exercise_(exercise), answers_(answers) {}
+
+    /// Each round runs the program once or twice, on the smaller questions of all cases.
+    void shrink(std::vector<WrongCase>& cases) {
+        for (int round = 0; round < most_rounds && !cases.empty(); ++round) {
+            bool better = false;
+            const auto shorter = still_wrong(cases, [&](const WrongCase& c) { return shorter_questions(c.question); });
+            std::vector<std::vector<Words>> simpler(cases.size());
+            for (std::size_t i = 0; i < cases.size(); ++i) {
+                if (take_smallest(cases[i], shorter[i])) better = true;
+            }
+            const auto single = still_wrong(cases, [&](const WrongCase& c) { return simpler_questions(c.question); });
+            for (std::size_t i = 0; i < cases.size(); ++i) simpler[i] = combined(cases[i].question, single[i]);
+            std::size_t at = 0;
+            const auto together = still_wrong(cases, [&](const WrongCase&) { return simpler[at++]; });
+            for (std::size_t i = 0; i < cases.size(); ++i) {
+                if (take_smallest(cases[i], together[i]) || take_smallest(cases[i], single[i])) better = true;
+            }
+            if (!better) return;
+        }
+    }
+
+  private:
+    static constexpr int most_rounds = 6;
+    static constexpr std::size_t most_questions = 300;  // of a case in a run
+    struct Smaller {
+        Words question, answer;
     };
-    return a.size() != b.size() ? a.size() < b.size() : ones(a) < ones(b);
-}
+
+    template <class Candidates>
+    std::vector<std::vector<Smaller>> still_wrong(const std::vector<WrongCase>& cases, const Candidates& candidates) {
+        std::vector<Words> questions;
+        std::vector<std::size_t> case_of;
+        for (std::size_t i = 0; i < cases.size(); ++i) {
+            std::vector<Words> own = candidates(cases[i]);
+            own.resize(std::min(own.size(), most_questions));
+            questions.insert(questions.end(), own.begin(), own.end());
+            case_of.insert(case_of.end(), own.size(), i);
+        }
+        std::vector<std::vector<Smaller>> wrong(cases.size());
+        if (questions.empty()) return wrong;
+        std::vector<Words> answers = answers_(questions);
+        for (std::size_t q = 0; q < std::min(answers.size(), questions.size()); ++q) {
+            const WrongCase& c = cases[case_of[q]];
+            const Words expected = exercise_.solve(questions[q], "");
+            if (is_right(exercise_, questions[q], expected, answers[q], c.tolerance)) continue;
+            const bool same =
+                c.mistake.empty() || same_answer(exercise_, answers[q], exercise_.solve(questions[q], c.mistake));
+            if (same) wrong[case_of[q]].push_back({std::move(questions[q]), std::move(answers[q])});
+        }
+        return wrong;
+    }
+
+    bool take_smallest(WrongCase& c, const std::vector<Smaller>& smaller) const {
+        bool taken = false;
+        for (const Smaller& s : smaller) {
+            if (effort_of(exercise_, s.question) >= effort_of(exercise_, c.question)) continue;
+            c.question = s.question;
+            c.answer = s.answer;
+            taken = true;
+        }
+        return taken;
+    }
+
+    [[nodiscard]] std::vector<Field> fields(const Words& question) const {
+        return fields_of(exercise_.arguments, question.size(), exercise_.arguments, question);
+    }
+
+    /// Without some repeated parts, or without some elements of all lists of one length: halves of them, quarters, ...
+    [[nodiscard]] std::vector<Words> shorter_questions(const Words& question) const {
+        const std::vector<Field> all = fields(question);
+        std::vector<Words> shorter;
+        const auto leave_out = [&](std::size_t count, const auto& without) {
+            for (std::size_t length = (count + 1) / 2; length > 0 && count > 1 && length > count / 65; length /= 2) {
+                for (std::size_t from = count; from > 0; from -= std::min(from, length)) {
+                    shorter.push_back(without(from - std::min(from, length), from));
+                }
+            }
+        };
+        leave_out(all.empty() ? 0 : all.back().round, [&](std::size_t from, std::size_t to) {
+            Words rest;
+            for (const Field& f : all) {
+                const bool out = f.round > from && f.round <= to;
+                for (std::size_t i = 0; i < f.count && !out; ++i) rest.push_back(question[f.first + i]);
+            }
+            return rest;
+        });
+        std::vector<std::string> lengths;
+        for (const Field& list : all) {
+            if (list.length.empty() || std::find(lengths.begin(), lengths.end(), list.length) != lengths.end())
+                continue;
+            lengths.push_back(list.length);
+            leave_out(list.count, [&](std::size_t from, std::size_t to) {
+                Words rest;
+                for (const Field& f : all) {
+                    const bool shortened = f.length == list.length;
+                    for (std::size_t i = 0; i < f.count; ++i) {
+                        if (!shortened || i < from || i >= to) rest.push_back(question[f.first + i]);
+                    }
+                    if (f.name == list.length) rest.back() -= static_cast<Word>(to - from);
+                }
+                return rest;
+            });
+        }
+        return shorter;
+    }
+
+    /// With one number simpler: zero, one, positive, of fewer bits.
+    [[nodiscard]] std::vector<Words> simpler_questions(const Words& question) const {
+        std::vector<Words> simpler;
+        for (const Field& f : fields(question)) {
+            for (std::size_t i = f.first; i < f.first + f.count && !f.fixed; ++i) {
+                const char letter = letter_at(exercise_.question, i);
+                if (letter != 'h' && letter != 's') continue;
+                const int fraction = letter == 'h' ? 10 : 23;
+                const Word sign = Word{1} << (letter == 'h' ? 15 : 31);
+                std::vector<Word> words{0, letter == 'h' ? 0x3C00U : 0x3F800000U, question[i] & ~sign};
+                for (const int cut : {fraction, fraction - 1, fraction * 3 / 4, fraction / 2, 2}) {
+                    words.push_back(question[i] >> cut << cut);
+                }
+                for (const Word word : words) {
+                    Words other = question;
+                    other[i] = word;
+                    if (effort_of(exercise_, other) < effort_of(exercise_, question)) simpler.push_back(other);
+                }
+            }
+        }
+        return simpler;
+    }
+
+    /// The best change of each number, made together: all of them, the first half, ...
+    [[nodiscard]] std::vector<Words> combined(const Words& question, const std::vector<Smaller>& singles) const {
+        Words best = question;
+        std::vector<std::size_t> changed;
+        for (const Smaller& s : singles) {
+            std::size_t at = 0;
+            while (at < question.size() && s.question[at] == question[at]) ++at;
+            Words now = question;
+            now[at] = best[at];
+            if (effort_of(exercise_, s.question) >= effort_of(exercise_, now)) continue;
+            if (best[at] == question[at]) changed.push_back(at);
+            best[at] = s.question[at];
+        }
+        std::vector<Words> questions;
+        for (std::size_t length = changed.size(); length > 1; length = (length + 1) / 2) {
+            for (std::size_t from = 0; from < changed.size(); from += length) {
+                Words some = question;
+                for (std::size_t i = from; i < std::min(from + length, changed.size()); ++i) {
+                    some[changed[i]] = best[changed[i]];
+                }
+                questions.push_back(some);
+            }
+            if (length == 2) break;
+        }
+        return questions;
+    }
+
+    const Exercise& exercise_;
+    const AnswerAgain& answers_;
+};
 
 /// Of each group the diagnosis that accounts for most of its wrong answers.
 void diagnose_groups(const Exercise& exercise, const Asked& asked, const std::vector<Words>& answers,
@@ -96,30 +260,72 @@ void diagnose_groups(const Exercise& exercise, const Asked& asked, const std::ve
     }
 }
 
+/// Answers that a mistake made which another group has charged are no further loss where a group forgives it.
+void forgive(const Exercise& exercise, const Asked& asked, const std::vector<Words>& answers, ExerciseResult& result,
+             std::vector<std::vector<std::size_t>>& wrong) {
+    for (std::size_t d = 0; d < result.diagnoses.size(); ++d) {
+        const std::string& id = result.diagnoses[d].id;
+        if (std::none_of(result.groups.begin(), result.groups.end(), [&](const GroupResult& g) {
+                return g.diagnosis == d && contains(g.catches, id) && g.explained == g.questions - g.right;
+            })) {
+            continue;
+        }
+        for (std::size_t g = 0; g < wrong.size(); ++g) {
+            if (!contains(result.groups[g].forgives, id)) continue;
+            result.groups[g].right += std::erase_if(wrong[g], [&](std::size_t i) {
+                return i < answers.size() && same_answer(exercise, answers[i], exercise.solve(asked.questions[i], id));
+            });
+            if (wrong[g].empty()) result.groups[g].diagnosis.reset();
+        }
+    }
+}
+
 }  // namespace
 
-void judge(const Exercise& exercise, const Asked& asked, std::vector<Words> answers, ExerciseResult& result) {
+void judge(const Exercise& exercise, const Asked& asked, std::vector<Words> answers, ExerciseResult& result,
+           const AnswerAgain& again) {
     result.groups = asked.groups;
     result.wrong = 0;
     if (answers.size() > asked.questions.size()) answers.resize(asked.questions.size());
-    std::vector<std::optional<std::size_t>> smallest(asked.groups.size());
+    std::vector<std::vector<std::size_t>> wrong(asked.groups.size());
     for (std::size_t i = 0; i < asked.questions.size(); ++i) {
         const std::size_t at = asked.group_of[i];
-        if (i < answers.size() &&
-            is_right(exercise, asked.questions[i], asked.expected[i], answers[i], asked.tolerance_of(i))) {
+        const bool right = i < answers.size() &&
+                           is_right(exercise, asked.questions[i], asked.expected[i], answers[i], asked.tolerance_of(i));
+        if (right) {
             ++result.groups[at].right;
-            continue;
+        } else {
+            ++result.wrong;
+            wrong[at].push_back(i);
         }
-        ++result.wrong;
-        if (!smallest[at] || is_smaller(asked.questions[i], asked.questions[*smallest[at]])) smallest[at] = i;
-    }
-    for (std::size_t g = 0; g < smallest.size(); ++g) {
-        if (!smallest[g]) continue;
-        const std::size_t i = *smallest[g];
-        result.groups[g].failure =
-            failure_text(exercise, asked.questions[i], asked.expected[i], i < answers.size() ? &answers[i] : nullptr);
     }
     diagnose_groups(exercise, asked, answers, result);
+    forgive(exercise, asked, answers, result, wrong);
+    std::vector<WrongCase> cases;
+    for (std::size_t g = 0; g < wrong.size(); ++g) {
+        if (wrong[g].empty()) continue;
+        const auto& diagnosis = result.groups[g].diagnosis;
+        const std::vector<std::size_t> none;
+        const auto& explained = diagnosis ? result.diagnoses[*diagnosis].questions : none;
+        // One that shows the diagnosed mistake, and of those the easiest.
+        const auto key = [&](std::size_t i) {
+            return std::pair(diagnosis && !std::binary_search(explained.begin(), explained.end(), i),
+                             effort_of(exercise, asked.questions[i]));
+        };
+        const std::size_t i = *std::min_element(wrong[g].begin(), wrong[g].end(),
+                                                [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
+        if (i >= answers.size()) {
+            result.groups[g].failure = failure_text(exercise, asked.questions[i], asked.expected[i], nullptr);
+            continue;
+        }
+        const bool shows = diagnosis && !key(i).first;
+        cases.push_back({g, asked.questions[i], answers[i], asked.tolerance_of(i),
+                         shows ? std::string_view(result.diagnoses[*diagnosis].id) : ""});
+    }
+    if (again) Shrinker(exercise, again).shrink(cases);
+    for (const WrongCase& c : cases) {
+        result.groups[c.group].failure = failure_text(exercise, c.question, exercise.solve(c.question, ""), &c.answer);
+    }
 }
 
 int ExerciseResult::score() const {

@@ -47,7 +47,7 @@ TEST_CASE("the students' tree has everything but solutions and mistakes, and rep
     CHECK(ulp::read_file(out / "tree/README.md").find("pages/index.html") != std::string::npos);
     std::size_t in_python = 0;
     for (const Exercise& exercise : exercises()) in_python += exercise.in_python ? 1 : 0;
-    CHECK(in_python == 5);
+    CHECK(in_python == 10);
     CHECK(files == 4 + 5 * exercises().size() + 4 * in_python);
     CHECK(ulp::read_file(out / "tree/README.md").find("(decode_half/statement.md) | Decode all 65,536 halves | 5 |") !=
           std::string::npos);
@@ -177,7 +177,7 @@ TEST_CASE("wrong usage of grade and course is told") {
     refused({"course", "export"}, 2, "DIR is required");
     refused({"course", "export", "/proc/nothing/tree"}, 3, "cannot make");
     const ulp::Finished list = ulplab({"course", "list"});
-    CHECK(list.output.find("all                    100 points") != std::string::npos);
+    CHECK(list.output.find("all                    150 points") != std::string::npos);
 }
 
 TEST_CASE("two mistakes in one program are both named, and what no mistake explains is counted") {

@@ -1,6 +1,7 @@
 // Each exercise: its solution earns all points, its starter none, and each planted mistake is named.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <sstream>
@@ -37,11 +38,22 @@ void check_hidden_tests(const Exercise& exercise) {
     for (std::size_t i = 0; i < first.size(); ++i) {
         CHECK(first[i].points > 0);
         CHECK(first[i].questions == again[i].questions);
+        CHECK(first[i].questions.size() >= (first[i].name == "the defaults" ? 4U : 10U));
+        for (const std::string_view id : first[i].catches) {
+            INFO(first[i].name, " catches ", id);
+            for (const auto* groups : {&first, &second}) {
+                const Group& group = (*groups)[i];
+                CHECK(std::any_of(group.questions.begin(), group.questions.end(), [&](const Words& question) {
+                    return !is_right(exercise, question, exercise.solve(question, ""), exercise.solve(question, id),
+                                     group.tolerance);
+                }));
+            }
+        }
         changes = changes || first[i].questions != second[i].questions;
         // Where the reference goes another way than the mistaken programs, the two agree without a mistake.
         for (const Words& question : first[i].questions) {
             const bool agree = same_answer(exercise, exercise.solve(question, ""), exercise.solve(question, "none"));
-            if (!agree) FAIL_CHECK(first[i].name << ": " << words_text(exercise.question, question));
+            if (!agree) FAIL_CHECK(first[i].name << ": " << question_text(exercise, question));
         }
     }
     const bool exhaustive = exercise.name == "decode_half" || exercise.name == "level_table";
@@ -81,6 +93,14 @@ std::map<std::string, std::string> mistaken_programs(const fs::path& exercise) {
     return programs;
 }
 
+/// What a program earns that is right but for one mistake: all but the points of the ideas that catch it.
+int points_with(const Exercise& exercise, std::string_view mistake) {
+    int sum = 0;
+    for (const Group& group : exercise.hidden(1)) sum += contains(group.catches, mistake) ? 0 : group.points;
+    CHECK(sum < exercise.points());
+    return sum;
+}
+
 void check_mistakes(const Exercise& exercise, Grader& grader) {
     const ulp::test::TemporaryFolder work;
     const auto planted = mistaken_programs(solutions / exercise.name);
@@ -91,7 +111,7 @@ void check_mistakes(const Exercise& exercise, Grader& grader) {
         INFO(id, ": ", result.message, "\n", console_text(result));
         CHECK(result.outcome == Outcome::judged);
         CHECK_FALSE(result.full());
-        CHECK(result.score() < result.points());
+        CHECK(result.score() == points_with(exercise, id));
         REQUIRE_FALSE(result.diagnoses.empty());
         CHECK(result.diagnoses[0].id == id);
         CHECK(result.diagnoses.size() == 1);
@@ -155,10 +175,15 @@ TEST_CASE("exercise grad_scaler") { check_exercise("grad_scaler"); }
 TEST_CASE("exercise level_table") { check_exercise("level_table"); }
 TEST_CASE("exercise exponent_histogram") { check_exercise("exponent_histogram"); }
 TEST_CASE("exercise find_nan") { check_exercise("find_nan"); }
+TEST_CASE("exercise mxfp8_quantizer") { check_exercise("mxfp8_quantizer"); }
+TEST_CASE("exercise nvfp4_quantizer") { check_exercise("nvfp4_quantizer"); }
+TEST_CASE("exercise online_softmax") { check_exercise("online_softmax"); }
+TEST_CASE("exercise batch_invariant_sum") { check_exercise("batch_invariant_sum"); }
+TEST_CASE("exercise mixed_precision_training") { check_exercise("mixed_precision_training"); }
 
-TEST_CASE("no exercise is without a test here, and the course has 100 points") {
+TEST_CASE("no exercise is without a test here, and the course has 150 points") {
     int points = 0;
     for (const Exercise& exercise : exercises()) points += exercise.points();
-    CHECK(points == 100);
-    CHECK(exercises().size() == 12);
+    CHECK(points == 150);
+    CHECK(exercises().size() == 17);
 }

@@ -39,7 +39,7 @@ inline Word bits(float value) {
     return word;
 }
 
-/// 'h' the bits of a half, 's' of a single, 'i' an integer; what is in parentheses, or else the last letter,
+/// 'h' the bits of a half, 's' of a single, 'q', 'f' and 'x' the codes of E4M3, E2M1 and E8M0, 'i' an integer; what is in parentheses, or else the last letter,
 /// repeats.
 inline char letter_at(const std::string& notation, std::size_t index) {
     const std::size_t open = notation.find('(');
@@ -61,14 +61,15 @@ inline bool is_special(char letter, Word word) {
     return letter == 'h' ? (word & 0x7C00) == 0x7C00 : (word & 0x7F800000) == 0x7F800000;
 }
 inline bool is_nan(char letter, Word word) {
-    return letter != 'i' && is_special(letter, word) && (word & (letter == 'h' ? 0x3FFU : 0x7FFFFFU)) != 0;
+    return (letter == 'h' || letter == 's') && is_special(letter, word) && (word & (letter == 'h' ? 0x3FFU : 0x7FFFFFU)) != 0;
 }
 
 inline std::string text_of(char letter, Word word) {
     if (letter == 'i') return std::to_string(static_cast<std::int32_t>(word));
     char text[64];
-    std::snprintf(text, sizeof text, letter == 'h' ? "%04X" : "%08X", static_cast<unsigned>(word));
+    std::snprintf(text, sizeof text, "%0*X", letter == 'h' ? 4 : letter == 's' ? 8 : 2, static_cast<unsigned>(word));
     std::string result = text;
+    if (letter != 'h' && letter != 's') return result;
     const bool negative = (word >> (letter == 'h' ? 15 : 31) & 1) != 0;
     if (is_nan(letter, word)) return result + " (NaN)";
     if (is_special(letter, word)) return result + (negative ? " (-infinity)" : " (infinity)");

@@ -35,6 +35,8 @@ def parse(notation, text):
 def text_of(letter, word):
     if letter == "i":
         return str(word - (1 << 32) if word >> 31 else word)
+    if letter not in "hs":
+        return "%02X" % word
     value = struct.unpack("<e", struct.pack("<H", word & 0xFFFF))[0] if letter == "h" else single(word)
     return "%0*X (%.9g)" % (4 if letter == "h" else 8, word, value)
 

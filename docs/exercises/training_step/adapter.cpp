@@ -12,8 +12,8 @@ float to_half(float x) {
 
 driver::Words driver::answer(const Words& question) {
     const std::size_t n = question[0];
-    const Settings settings{single(question[1]), single(question[2]), single(question[3])};
-    std::size_t at = 4;
+    const Settings settings{single(question[2]), single(question[3]), single(question[4])};
+    std::size_t at = 5;
     Model model;
     for (std::size_t i = 0; i < n; ++i) {
         model.masters.push_back(single(question[at++]));
@@ -25,8 +25,8 @@ driver::Words driver::answer(const Words& question) {
         std::vector<float> x;
         for (std::size_t i = 0; i < n; ++i) x.push_back(single(question[at++]));
         words.push_back(bits(training_step(model, x, target, settings) ? 1.F : 0.F));
-        for (std::size_t i = 0; i < n; ++i) words.push_back(i < model.masters.size() ? bits(model.masters[i]) : 0);
         for (std::size_t i = 0; i < n; ++i) words.push_back(i < model.weights.size() ? bits(model.weights[i]) : 0);
+        if (question[1] != 0) words.push_back(model.masters.empty() ? 0 : bits(model.masters[0]));
     }
     return words;
 }

@@ -51,39 +51,40 @@ Words solve(const Words& question, std::string_view mistake) {
 }
 
 std::vector<Group> hidden(std::uint64_t seed) {
-    const auto group = [seed](const char* title, int points, int count, auto make) {
-        return random_group(name, seed, title, points, count, make);
-    };
+    const Ideas ideas(name, seed);
     const auto pair = [](Random& r, int low, int high) {
         return Words{random_half(r, low, high), random_half(r, low, high)};
     };
-    Group specials = group("zeros, infinities and NaNs", 2, 50, [&](Random& r) {
-        const Word special[] = {0x0000, 0x8000, 0x7C00, 0xFC00, 0x7E00, 0x7C01, random_half(r, 1, 30)};
-        return Words{special[r.below(7)], special[r.below(7)]};
-    });
+    const auto near = [&](Random& r) {
+        const auto field = static_cast<int>(r.between(4, 26));
+        return pair(r, field - 1, field + 1);
+    };
+    Group specials =
+        ideas.group("zeros, infinities and NaNs", 1, {"infinities_cancel", "negative_zero"}, 100, [](Random& r) {
+            const Word special[] = {0x0000, 0x8000, 0x7C00, 0xFC00, 0x7E00, 0x7C01, random_half(r, 1, 30)};
+            const Word a = special[r.below(7)];
+            return Words{a, r.below(4) == 0 ? a ^ 0x8000 : special[r.below(7)]};
+        });
     for (const Word a : {0x0000U, 0x8000U, 0x7C00U, 0xFC00U}) {
-        for (const Word b : {0x0000U, 0x8000U, 0x7C00U, 0xFC00U, 0x3C00U}) specials.questions.push_back({a, b});
+        for (const Word b : {0x0000U, 0x8000U, 0x7C00U, 0xFC00U, 0x3C00U}) ideas.add(specials, {a, b});
     }
-    return {group("near exponents", 3, 1500,
-                  [&](Random& r) {
-                      const auto field = static_cast<int>(r.between(4, 26));
-                      return pair(r, field - 2, field + 2);
-                  }),
-            group("far exponents", 2, 1500, [&](Random& r) { return pair(r, 1, 29); }),
-            group("cancellation and zero", 1, 300,
-                  [&](Random& r) {
-                      const Word a = random_half(r, 1, 28);
-                      return Words{a, (a ^ 0x8000) + static_cast<Word>(r.below(3))};
-                  }),
-            group("subnormals", 1, 600, [&](Random& r) { return pair(r, 0, 2); }),
-            group("the end of the range", 1, 300,
-                  [&](Random& r) {
-                      // Every other sum lies beside 65504 or beside 65520.
-                      if (r.below(2) == 0) return pair(r, 29, 30);
-                      const Word small = random_half(r, 14, 19) & 0x7FFF;
-                      const Word sign = static_cast<Word>(r.below(2)) << 15;
-                      return Words{(0x7BFF - static_cast<Word>(r.below(2))) | sign, small | sign};
-                  }),
+    return {ideas.group("to the nearest", 3, {"truncated"}, 1000, near),
+            ideas.group("ties", 1, {"ties_away", "truncated"}, 600, near),
+            ideas.group("what the smaller operand loses", 3, {"no_guard_bits", "no_sticky_bit"}, 1500,
+                        [&](Random& r) { return pair(r, 1, 29); }),
+            ideas.group("subnormals", 1, {"flushed_subnormals"}, 600, [&](Random& r) { return pair(r, 0, 2); }),
+            ideas.group("carries and the end of the range", 1,
+                        {"lost_carry", "infinity_above_65504", "truncated", "no_guard_bits"}, 300,
+                        [&](Random& r) {
+                            if (r.below(2) == 0) {  // 1.1111111111 and a little more
+                                const Word a = random_half(r, 8, 28) | 0x3FF;
+                                return Words{a, (a & 0xFC00) - 0x2C00 + static_cast<Word>(r.below(0x400))};
+                            }
+                            // Every other sum lies beside 65504 or beside 65520.
+                            const Word small = random_half(r, 14, 19) & 0x7FFF;
+                            const Word sign = static_cast<Word>(r.below(2)) << 15;
+                            return Words{(0x7BFF - static_cast<Word>(r.below(2))) | sign, small | sign};
+                        }),
             specials};
 }
 
@@ -106,7 +107,8 @@ Exercise add_halves_exercise() {
          {"negative_zero", "gives an exact zero the sign of the first operand; x + (-x) is +0 to nearest"}},
         solve,
         hidden,
-        nullptr,
+        "a b",
+        "sum",
         {},
         false,
         Arithmetic::integers};

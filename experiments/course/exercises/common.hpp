@@ -1,8 +1,12 @@
 // What the exercises' files share: words as numbers, and random questions.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "engine/tensor/random.hpp"
 #include "experiments/course/exercise.hpp"
@@ -52,14 +56,42 @@ inline Word random_single(Random& random, int low, int high) {
            static_cast<Word>(random.below(1 << 23));
 }
 
-/// A group of `count` questions from a function of a random stream.
-template <class Make>
-Group random_group(std::string_view exercise, std::uint64_t seed, const std::string& name, int points, int count,
-                   Make make) {
-    Random random = random_of(seed, exercise, name);
-    Group group{name, points};
-    for (int i = 0; i < count; ++i) group.questions.push_back(make(random));
-    return group;
-}
+/// What a group lets pass (Group).
+struct Leniency {
+    int tolerance = 0;
+    std::vector<std::string_view> forgives{};
+};
+
+/// Groups of an exercise, an idea each. Of the questions offered those are kept to which every mistake that the idea
+/// does not catch has the right answer.
+class Ideas {
+  public:
+    Ideas(std::string_view exercise, std::uint64_t seed) : exercise_(exercise_by_name(exercise)), seed_(seed) {}
+
+    void add(Group& group, const Words& question) const {
+        const Words right = exercise_.solve(question, "");
+        for (const Mistake& mistake : exercise_.mistakes) {
+            if (contains(group.catches, mistake.id) || contains(group.forgives, mistake.id)) continue;
+            const Words answer = exercise_.solve(question, mistake.id);
+            if (!is_right(exercise_, question, right, answer, group.tolerance)) return;
+        }
+        group.questions.push_back(question);
+    }
+    /// `count` questions from a function of a random stream, fewer where most of what it makes is not kept.
+    template <class Make>
+    Group group(const std::string& title, int points, std::vector<std::string_view> catches, std::size_t count,
+                Make make, Leniency leniency = {}) const {
+        Random random = random_of(seed_, exercise_.name, title);
+        Group group{title, points, std::move(catches), {}, leniency.tolerance, std::move(leniency.forgives)};
+        for (std::size_t tries = 0; group.questions.size() < count && tries < 40 * count; ++tries) {
+            add(group, make(random));
+        }
+        return group;
+    }
+
+  private:
+    const Exercise& exercise_;
+    std::uint64_t seed_;
+};
 
 }  // namespace ulp::course

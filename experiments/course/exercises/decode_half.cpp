@@ -27,9 +27,9 @@ Words solve(const Words& question, std::string_view mistake) {
 }
 
 std::vector<Group> hidden(std::uint64_t /*seed: these are all halves*/) {
-    Group normals{"normal numbers", 2};
-    Group subnormals{"subnormal numbers", 2};
-    Group specials{"zeros, infinities and NaNs", 1};
+    Group normals{"normal numbers", 2, {"bias"}};
+    Group subnormals{"subnormal numbers", 2, {"flushed_subnormals", "hidden_one_in_subnormals", "subnormal_exponent"}};
+    Group specials{"zeros, infinities and NaNs", 1, {"no_specials", "nan_becomes_infinity", "sign_of_zero"}};
     for (Word half = 0; half < 0x10000; ++half) {
         const Word field = half >> 10 & 31;
         Group& group = field == 31 || (half & 0x7FFF) == 0 ? specials : field == 0 ? subnormals : normals;
@@ -53,7 +53,9 @@ Exercise decode_half_exercise() {
              {"bias", "takes 16 as the bias; it is 15"},
              {"sign_of_zero", "loses the sign of -0"}},
             solve,
-            hidden};
+            hidden,
+            "bits",
+            "value"};
 }
 
 }  // namespace ulp::course

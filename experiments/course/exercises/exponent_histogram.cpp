@@ -1,6 +1,4 @@
 // Exercise: the exponents of a tensor's numbers, and what a half keeps of them.
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -66,45 +64,48 @@ Words solve(const Words& question, std::string_view mistake) {
     return answer;
 }
 
-std::string label(const Words& /*question*/, std::size_t index) {
-    const char* names[head] = {"zeros", "infinities", "nans", "lost_in_half", "largest_shift"};
-    if (index < head) return names[index];
-    return fmt::format("the count for exponent {}", static_cast<int>(index - head) + lowest);
-}
-
-Words gradients(Random& random, int low, int high, bool zeros) {
+/// `plain`: positive, of a significand below 1.25.
+Words gradients(Random& random, int low, int high, bool zeros = false, bool plain = true) {
     Words words;
-    const auto count = static_cast<std::size_t>(random.between(40, 120));
+    const auto count = static_cast<std::size_t>(random.between(20, 60));
     while (words.size() < count) {
         const bool zero = zeros && random.below(3) == 0;
-        words.push_back(zero ? static_cast<Word>(random.below(2) << 31) : random_single(random, low, high));
+        const Word word = random_single(random, low, high);
+        words.push_back(zero ? static_cast<Word>(random.below(2) << 31) : plain ? word & 0x7F9FFFFF : word);
     }
     return words;
 }
 
 std::vector<Group> hidden(std::uint64_t seed) {
-    const auto group = [seed](const char* title, int points, auto make) {
-        return random_group(name, seed, title, points, 40, make);
+    const Ideas ideas(name, seed);
+    const auto group = [&](const char* title, std::vector<std::string_view> catches, auto make) {
+        return ideas.group(title, 1, std::move(catches), 40, make);
     };
-    return {group("ordinary gradients", 1, [](Random& r) { return gradients(r, -20, -4, false); }),
-            group("zeros of both signs", 1, [](Random& r) { return gradients(r, -20, -4, true); }),
-            group("at the threshold of fp16", 1, [](Random& r) { return gradients(r, -27, -22, false); }),
-            group("at the end of fp16", 1,
-                  [](Random& r) {
-                      Words words = gradients(r, -12, -4, false);
-                      const auto shift = static_cast<int>(r.between(-3, 20));
-                      const float edges[] = {65504, 65512, 65519.9F, 65520, 65535};
-                      words.push_back(bits(std::ldexp(edges[r.below(5)], -shift)));
-                      return words;
-                  }),
-            group("subnormals of fp32, infinities and NaNs", 1, [](Random& r) {
-                Words words = gradients(r, -126, -100, false);
-                for (int i = 0; i < 5; ++i) words.push_back(static_cast<Word>(r.between(1, (1 << 23) - 1)));
-                for (const Word special : {0x7F800000U, 0xFF800000U, 0x7FC00000U}) {
-                    if (r.below(2) == 0) words.push_back(special);
-                }
-                return words;
-            })};
+    return {
+        group("ordinary gradients", {"negatives_ignored", "rounded_logarithm"},
+              [](Random& r) { return gradients(r, -20, -4, false, false); }),
+        group("zeros of both signs", {"negative_zero", "zeros_are_lost", "negatives_ignored"},
+              [](Random& r) { return gradients(r, -20, -4, true); }),
+        group("at the threshold of fp16", {"lost_below_smallest"}, [](Random& r) { return gradients(r, -27, -22); }),
+        group("at the end of fp16", {"shift_to_65504", "rounded_logarithm"},
+              [](Random& r) {
+                  Words words = gradients(r, -12, -4);
+                  const auto shift = static_cast<int>(r.between(-3, 20));
+                  const float edges[] = {65504, 65512, 65519.9F, 65520, 65535};
+                  words.push_back(bits(std::ldexp(edges[r.below(5)], -shift)));
+                  return words;
+              }),
+        group("subnormals of fp32, infinities and NaNs", {"subnormals_by_field"}, [](Random& r) {
+            Words words = gradients(r, -126, -100);
+            for (int i = 0; i < 5; ++i) {
+                const auto high = static_cast<int>(r.between(3, 22));
+                words.push_back(Word{1} << high | static_cast<Word>(r.below(Word{1} << (high - 3))));
+            }
+            for (const Word special : {0x7F800000U, 0x7FC00000U}) {
+                if (r.below(2) == 0) words.push_back(special);
+            }
+            return words;
+        })};
 }
 
 }  // namespace
@@ -124,7 +125,8 @@ Exercise exponent_histogram_exercise() {
          {"shift_to_65504", "keeps the shifted numbers up to 65504; rounding is finite up to 65520"}},
         solve,
         hidden,
-        label,
+        "x[*]",
+        "zeros infinities nans lost_in_half largest_shift counts[277]",
         {},
         true};
 }

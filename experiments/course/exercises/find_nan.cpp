@@ -60,8 +60,8 @@ Words solve(const Words& question, std::string_view mistake) {
     return answer;
 }
 
-/// Operations on earlier results, with one that goes wrong in the middle.
-Words trace(Random& random, Word cause) {
+/// Operations on earlier results, with one that goes wrong at the end, or in the middle.
+Words trace(Random& random, Word cause, bool continues = false) {
     Words pool{0x3C00, 0x4000, random_half(random, 12, 17), random_half(random, 12, 17)};
     Words question;
     const auto record = [&](Word operation, Word a, Word b) {
@@ -70,15 +70,10 @@ Words trace(Random& random, Word cause) {
         pool.push_back(result);
     };
     const auto pick = [&] { return pool[pool.size() - 1 - random.below(std::min<std::size_t>(pool.size(), 6))]; };
-    const auto go_on = [&](std::int64_t count) {
-        for (; count > 0; --count) record(static_cast<Word>(random.below(3)), pick(), pick());
-    };
     /// Harmless operations only: sums of halves of the pool's first numbers.
-    const auto calm = [&](std::int64_t count) {
-        for (; count > 0; --count)
-            record(random.below(2) == 0 ? add : subtract, pool[random.below(4)], pool[random.below(4)]);
-    };
-    calm(random.between(2, 6));
+    for (auto count = random.between(2, 6); count > 0; --count) {
+        record(random.below(2) == 0 ? add : subtract, pool[random.below(4)], pool[random.below(4)]);
+    }
     switch (cause) {
         case overflow: record(multiply, random_half(random, 25, 30), random_half(random, 25, 30)); break;
         case division_by_zero: record(divide, pool[random.below(4)], random.below(2) == 0 ? 0 : 0x8000); break;
@@ -90,22 +85,26 @@ Words trace(Random& random, Word cause) {
             }
             break;
         case bad_operand: record(add, pool[random.below(4)], random.below(2) == 0 ? 0x7C00 : 0x7E00); break;
-        default: calm(3); return question;
+        default: return question;
     }
-    go_on(random.between(2, 8));
+    for (auto count = continues ? random.between(2, 8) : 0; count > 0; --count) {
+        record(static_cast<Word>(random.below(3)), pick(), pick());
+    }
     return question;
 }
 
 std::vector<Group> hidden(std::uint64_t seed) {
-    const auto group = [seed](const char* title, int points, Word cause) {
-        return random_group(name, seed, title, points, 60, [cause](Random& r) { return trace(r, cause); });
+    const Ideas ideas(name, seed);
+    const auto group = [&](const char* title, std::vector<std::string_view> catches, Word cause) {
+        return ideas.group(title, 1, std::move(catches), 60, [&](Random& r) { return trace(r, cause); });
     };
-    return {group("overflows", 1, overflow), group("divisions by zero", 1, division_by_zero),
-            group("invalid operations", 1, invalid), group("bad operands", 1, bad_operand),
-            group("traces without any", 1, none)};
+    return {group("overflows", {"nan_only"}, overflow),
+            group("divisions by zero", {"nan_only", "overflow_always"}, division_by_zero),
+            group("invalid operations", {"infinity_only", "overflow_always", "zero_by_zero"}, invalid),
+            group("bad operands", {"nan_only", "infinity_only"}, bad_operand),
+            ideas.group("the first of several, or none", 1, {"last", "nan_only"}, 100,
+                        [](Random& r) { return trace(r, r.below(3) == 0 ? Word{none} : Word{overflow}, true); })};
 }
-
-std::string label(const Words& /*question*/, std::size_t index) { return index == 0 ? "index" : "cause"; }
 
 }  // namespace
 
@@ -121,7 +120,8 @@ Exercise find_nan_exercise() {
              {"overflow_always", "calls every cause an overflow"}},
             solve,
             hidden,
-            label,
+            "operation(kind! a! b! result!)",
+            "index cause",
             {},
             true};
 }

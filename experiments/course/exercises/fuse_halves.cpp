@@ -62,20 +62,19 @@ Words tie_and_a_hair(Random& random) {
 }
 
 std::vector<Group> hidden(std::uint64_t seed) {
-    const auto group = [seed](const char* title, int points, int count, auto make) {
-        return random_group(name, seed, title, points, count, make);
+    const Ideas ideas(name, seed);
+    const auto triple = [](Random& r) {
+        return Words{random_half(r, 12, 18), random_half(r, 12, 18), random_half(r, 12, 18)};
     };
-    const auto triple = [](Random& r, int low, int high) {
-        return Words{random_half(r, low, high), random_half(r, low, high), random_half(r, low, high)};
-    };
-    return {group("ordinary numbers", 3, 1500, [&](Random& r) { return triple(r, 12, 18); }),
-            group("an addend far above", 2, 500, product_beside_a_power),
-            group("an addend far below", 2, 300, tie_and_a_hair),
-            group("subnormals", 2, 800,
-                  [&](Random& r) {
-                      return Words{random_half(r, 0, 8), random_half(r, 5, 15), random_half(r, 0, 1)};
-                  }),
-            group("zeros, infinities and NaNs", 1, 300, [&](Random& r) {
+    return {ideas.group("to the nearest", 3, {"truncated"}, 1000, triple),
+            ideas.group("no rounding of the product", 3, {"product_rounded"}, 1000, triple),
+            ideas.group("one rounding, not one to a single first", 2, {"rounded_twice", "product_rounded", "truncated"},
+                        800, [](Random& r) { return r.below(2) == 0 ? product_beside_a_power(r) : tie_and_a_hair(r); }),
+            ideas.group("subnormals", 1, {"flushed_subnormals"}, 800,
+                        [](Random& r) {
+                            return Words{random_half(r, 0, 8), random_half(r, 5, 15), random_half(r, 0, 1)};
+                        }),
+            ideas.group("zeros, infinities and NaNs", 1, {}, 300, [](Random& r) {
                 const Word special[] = {0x0000, 0x8000, 0x7C00, 0xFC00, 0x7E00, 0x7BFF, random_half(r, 10, 30)};
                 return Words{special[r.below(7)], special[r.below(7)], special[r.below(7)]};
             })};
@@ -95,7 +94,8 @@ Exercise fuse_halves_exercise() {
          {"flushed_subnormals", "flushes subnormals: operands and results below 2^-14 count as zero"}},
         solve,
         hidden,
-        nullptr,
+        "a b c",
+        "result",
         {},
         false,
         Arithmetic::integers};

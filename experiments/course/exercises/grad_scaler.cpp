@@ -1,6 +1,4 @@
 // Exercise: PyTorch's dynamic loss scale.
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -83,28 +81,21 @@ Words solve(const Words& question, std::string_view mistake) {
     return answer;
 }
 
-std::string label(const Words& /*question*/, std::size_t index) {
-    const std::size_t place = index % (gradients_a_step + 3);
-    const std::string step = fmt::format("step {}: ", index / (gradients_a_step + 3) + 1);
-    if (place == 0) return step + "whether unscale found infinities or NaNs";
-    if (place <= gradients_a_step) return step + fmt::format("gradients[{}]", place - 1);
-    return step + (place == gradients_a_step + 1 ? "scale" : "tracker");
-}
-
 struct Kind {
     int scale_exponent;
     int interval;
-    int bad_in;  // one step in that many has a bad gradient; 0: none
-    int largest;
+    int steps;
+    int bad_in;   // one step in that many has a bad gradient; 0: none
+    int largest;  // exponent of gradients; 0: they are zero
 };
 
 Words question_of(Random& random, const Kind& kind) {
     Words question{bits(std::ldexp(1.F, kind.scale_exponent)), bits(2.F), bits(0.5F), static_cast<Word>(kind.interval)};
     if (random.below(4) == 0) question[1] = bits(3.F);
-    for (int step = 0; step < 24; ++step) {
+    for (int step = 0; step < kind.steps; ++step) {
         const std::size_t first = question.size();
         for (std::size_t i = 0; i < gradients_a_step; ++i) {
-            question.push_back(random_single(random, kind.largest - 12, kind.largest));
+            question.push_back(kind.largest == 0 ? 0 : random_single(random, kind.largest - 12, kind.largest));
         }
         if (kind.bad_in != 0 && random.below(static_cast<std::uint64_t>(kind.bad_in)) == 0) {
             const Word bad[] = {0x7F800000, 0xFF800000, 0x7FC00000};
@@ -114,13 +105,25 @@ Words question_of(Random& random, const Kind& kind) {
     return question;
 }
 
+/// An overflow at a scale of 1 or a half, and gradients that are infinite when divided by less.
+Words below_one(Random& random) {
+    Words question = question_of(random, {-static_cast<int>(random.between(0, 1)), 50, 6, 0, 127});
+    question[4] = 0x7F800000;
+    question[5] = 0x7FC00000;
+    return question;
+}
+
 std::vector<Group> hidden(std::uint64_t seed) {
-    const auto group = [seed](const char* title, int points, const Kind& kind) {
-        return random_group(name, seed, title, points, 50, [&](Random& r) { return question_of(r, kind); });
+    const Ideas ideas(name, seed);
+    const auto group = [&](const char* title, int points, std::vector<std::string_view> catches, const Kind& kind) {
+        return ideas.group(title, points, std::move(catches), 50, [&](Random& r) { return question_of(r, kind); });
     };
-    return {group("clean steps", 2, {16, 4, 0, 0}), group("overflows now and then", 3, {16, 3, 4, 0}),
-            group("many overflows", 2, {4, 3, 2, 0}), group("scales at the end of fp32", 2, {120, 2, 0, 0}),
-            group("scales below one", 1, {-6, 50, 6, 127})};
+    return {group("unscaling", 2, {"multiplied"}, {16, 50, 3, 0, -3}),
+            group("growth after clean steps", 3, {"grows_every_step", "grows_late"}, {16, 4, 24, 0, 0}),
+            group("overflows", 3, {"tracker_not_reset", "nan_missed", "infinity_missed"}, {16, 50, 24, 3, 0}),
+            group("a scale at the end of fp32", 1, {"grows_to_infinity", "grows_every_step", "grows_late"},
+                  {122, 2, 24, 0, 0}),
+            ideas.group("scales below one", 1, {"floor_at_one", "judged_after", "multiplied"}, 50, below_one)};
 }
 
 }  // namespace
@@ -143,7 +146,8 @@ Exercise grad_scaler_exercise() {
          {"judged_after", "looks for infinities after unscaling; below a scale of 1 that makes new ones"}},
         solve,
         hidden,
-        label,
+        "scale! growth! backoff! interval! step(gradients[3])",
+        "step(found gradients[3] scale tracker)",
         {"divided"},
         true};
 }

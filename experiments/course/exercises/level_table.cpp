@@ -78,30 +78,32 @@ Words solve(const Words& question, std::string_view mistake) {
     return right;
 }
 
-std::vector<Group> hidden(std::uint64_t /*seed: these are all combinations*/) {
+std::vector<Group> all_combinations() {
     const int counts[properties] = {3, 2, 3, 3, 3};
-    Group defaults{"the defaults", 2};
-    Group single_overrides{"one override", 1};
-    Group all{"all combinations", 2};
+    const Ideas ideas(name, 0);
+    Group defaults{"the defaults", 2, {"o2_batchnorm", "o2_no_masters", "o1_static", "o3_dynamic"}};
+    Group overrides{"overrides", 2, {"overrides_ignored", "o1_refuses_all"}};
+    Group refused{"combinations that are refused", 1, {"overrides_ignored", "senseless_accepted", "patch_anywhere"}};
     for (Word level = 0; level < 4; ++level) {
         Words question{level, 0, 0, 0, 0, 0};
         for (int code = 0; code < 4 * 3 * 4 * 4 * 4; ++code) {
             int rest = code;
-            int given = 0;
             for (std::size_t i = 0; i < properties; ++i) {
                 const int value = rest % (counts[i] + 1);
                 rest /= counts[i] + 1;
                 question[i + 1] = value == 0 ? not_given : static_cast<Word>(value - 1);
-                given += value != 0 ? 1 : 0;
             }
-            (given == 0 ? defaults : given == 1 ? single_overrides : all).questions.push_back(question);
+            const bool accepted = right_answer(question)[0] == 1;
+            ideas.add(code == 0 ? defaults : accepted ? overrides : refused, question);
+            if (accepted && code % 7 == 1) ideas.add(refused, question);  // that not all are refused
         }
     }
-    return {defaults, single_overrides, all};
+    return {defaults, overrides, refused};
 }
 
-std::string label(const Words& /*question*/, std::size_t index) {
-    return index == 0 ? "whether the level is accepted" : property_names[index - 1];
+std::vector<Group> hidden(std::uint64_t /*seed: these are all combinations*/) {
+    static const std::vector<Group> groups = all_combinations();
+    return groups;
 }
 
 }  // namespace
@@ -121,7 +123,8 @@ Exercise level_table_exercise() {
              {"o3_dynamic", "gives O3 a dynamic loss scale; it is 1"}},
             solve,
             hidden,
-            label,
+            "level! cast_model_type! patch_functions! keep_batchnorm_fp32! master_weights! loss_scale!",
+            "accepted cast_model_type patch_functions keep_batchnorm_fp32 master_weights loss_scale",
             {},
             true};
 }

@@ -34,9 +34,9 @@ Words solve(const Words& question, std::string_view mistake) {
 }
 
 /// A number that lies exactly in the middle of two halves, or next to such a middle.
-Words near_tie(Random& random, int low, int high) {
+Words near_tie(Random& random, int low, int high, Word fraction = 0) {
     Context exact;
-    const Word half = random_half(random, low, high);
+    const Word half = random_half(random, low, high) | fraction;
     const float here = single(widened(half));
     const float next = single(widened(static_cast<Word>(next_up_bits(formats::fp16, half, exact))));
     const float middle = (here + next) / 2;
@@ -44,27 +44,29 @@ Words near_tie(Random& random, int low, int high) {
 }
 
 std::vector<Group> hidden(std::uint64_t seed) {
-    const auto group = [seed](const char* title, int points, int count, auto make) {
-        return random_group(name, seed, title, points, count, make);
-    };
-    Group range = group("the end of the range", 2, 200, [](Random& r) { return Words{random_single(r, 14, 17)}; });
+    const Ideas ideas(name, seed);
+    Group range =
+        ideas.group("the end of the range", 1, {"saturated", "overflow_at_65536", "infinity_above_65504", "truncated"},
+                    200, [](Random& r) { return Words{random_single(r, 14, 17)}; });
     for (const float x : {65504.F, 65519.996F, 65520.F, 65520.004F, 65536.F, 1e30F, 0x1.FFEFFEp15F}) {
-        range.questions.push_back({bits(x)});
-        range.questions.push_back({bits(-x)});
+        ideas.add(range, {bits(x)});
+        ideas.add(range, {bits(-x)});
     }
-    Group specials = group("zeros, infinities and NaNs", 1, 20, [](Random& r) {
-        return Words{0x7F800000 | static_cast<Word>(r.below(1 << 23)) | static_cast<Word>(r.below(2) << 31)};
-    });
-    for (const Word word : {0U, 0x80000000U, 0x7F800000U, 0xFF800000U, 0x7F800001U}) {
-        specials.questions.push_back({word});
-    }
-    Group ties = group("ties and their neighbours", 3, 1000, [](Random& r) { return near_tie(r, 1, 29); });
-    Group subnormals = group("subnormals", 2, 1000, [](Random& r) { return Words{random_single(r, -27, -15)}; });
-    Group subnormal_ties = group("ties among subnormals", 0, 300, [](Random& r) { return near_tie(r, 0, 0); });
-    subnormals.questions.insert(subnormals.questions.end(), subnormal_ties.questions.begin(),
-                                subnormal_ties.questions.end());
-    return {group("normal numbers", 2, 1000, [](Random& r) { return Words{random_single(r, -14, 14)}; }), ties,
-            subnormals, range, specials};
+    Group specials =
+        ideas.group("zeros, infinities and NaNs", 1, {"nan_payload_cut", "nan_becomes_infinity"}, 20, [](Random& r) {
+            return Words{0x7F800000 | static_cast<Word>(r.below(1 << 23)) | static_cast<Word>(r.below(2) << 31)};
+        });
+    for (const Word word : {0U, 0x80000000U, 0x7F800000U, 0xFF800000U, 0x7F800001U}) ideas.add(specials, {word});
+    return {
+        ideas.group("to the nearest", 3, {"truncated"}, 1000,
+                    [](Random& r) { return Words{random_single(r, -14, 14)}; }),
+        ideas.group("ties", 2, {"ties_away", "truncated"}, 1000, [](Random& r) { return near_tie(r, 1, 29); }),
+        ideas.group("carries into the exponent", 1, {"lost_carry", "truncated", "ties_away"}, 300,
+                    [](Random& r) { return near_tie(r, 1, 28, 0x3FF); }),
+        ideas.group("subnormals", 2, {"flushed_subnormals", "rounded_twice"}, 1000,
+                    [](Random& r) { return r.below(4) == 0 ? near_tie(r, 0, 0) : Words{random_single(r, -27, -15)}; }),
+        range,
+        specials};
 }
 
 }  // namespace
@@ -87,7 +89,9 @@ Exercise round_to_half_exercise() {
          {"nan_payload_cut", "cuts a NaN's fraction to ten bits: a NaN whose upper bits are 0 becomes infinity"},
          {"nan_becomes_infinity", "makes an infinity of a NaN"}},
         solve,
-        hidden};
+        hidden,
+        "x",
+        "half"};
 }
 
 }  // namespace ulp::course

@@ -35,7 +35,7 @@ Words solve(const Words& question, std::string_view mistake) {
     if (mistake == "nearest") return {half_of(value)};
     if (mistake == "coin") return towards(inexact && random >= random_range / 2);
     if (mistake == "mirrored") return towards(random < cut.fraction);
-    if (mistake == "exact_values_move") return towards(random <= cut.fraction);
+    if (mistake == "exact_values_move") return towards(cut.fraction + random + 1 >= random_range);
     if (mistake == "flushed_subnormals" && std::fabs(single(value)) < 0x1p-14F) return {sign};
     if (mistake == "random_bits_too_low") {
         return {half_of(value + random, {.rounding = Rounding::toward_zero})};
@@ -53,29 +53,26 @@ Words question_of(Random& random, int low, int high) {
 }
 
 std::vector<Group> hidden(std::uint64_t seed) {
-    const auto group = [seed](const char* title, int points, int count, auto make) {
-        return random_group(name, seed, title, points, count, make);
+    const Ideas ideas(name, seed);
+    const auto positive = [](Random& r) {
+        Words question = question_of(r, -14, 14);
+        question[0] &= 0x7FFFFFFF;
+        return question;
     };
-    return {group("normal numbers", 3, 1500, [](Random& r) { return question_of(r, -14, 14); }),
-            group("halves stay what they are", 2, 400,
-                  [](Random& r) {
-                      return Words{widened(random_half(r, 1, 29)),
-                                   static_cast<Word>(r.below(3) == 0 ? 0 : r.below(random_range))};
-                  }),
-            group("one number, all random bits", 1, 1,
-                  [](Random& r) {
-                      return Words{random_single(r, 0, 0) & 0x7FFFFFFF, 0};
-                  }),
-            group("subnormals", 2, 1000, [](Random& r) { return question_of(r, -26, -15); })};
-}
-
-/// The third group asks with each of the random values.
-std::vector<Group> hidden_with_sweep(std::uint64_t seed) {
-    std::vector<Group> groups = hidden(seed);
-    const Word value = groups[2].questions[0][0];
-    groups[2].questions.clear();
-    for (Word random = 0; random < random_range; ++random) groups[2].questions.push_back({value, random});
-    return groups;
+    return {ideas.group("up with the probability of the fraction", 3, {"nearest", "coin", "mirrored"}, 1000, positive),
+            ideas.group("halves stay what they are", 2, {"exact_values_move"}, 400,
+                        [](Random& r) {
+                            return Words{widened(random_half(r, 1, 29)),
+                                         static_cast<Word>(r.below(3) == 0 ? random_range - 1 : r.below(random_range))};
+                        }),
+            ideas.group("negative numbers", 1, {"toward_plus_infinity", "nearest", "coin", "mirrored"}, 600,
+                        [](Random& r) {
+                            Words question = question_of(r, -14, 14);
+                            question[0] |= 0x80000000;
+                            return question;
+                        }),
+            ideas.group("subnormals", 2, {"flushed_subnormals", "random_bits_too_low"}, 1000,
+                        [](Random& r) { return question_of(r, -26, -15); })};
 }
 
 }  // namespace
@@ -89,12 +86,14 @@ Exercise stochastic_rounding_exercise() {
         {{"nearest", "rounds to nearest whatever the random bits"},
          {"coin", "tosses a coin: up with probability 1/2, not with that of the fraction cut off"},
          {"mirrored", "rounds up where random < fraction: the right probability, but not the rule asked for"},
-         {"exact_values_move", "rounds up where random <= fraction: an exact value moves now and then"},
+         {"exact_values_move", "rounds up from a sum of 8191 on: an exact value moves now and then"},
          {"flushed_subnormals", "flushes subnormals: what lies below 2^-14 becomes zero"},
          {"random_bits_too_low", "adds the random bits at the end of the single; among subnormals the cut lies higher"},
          {"toward_plus_infinity", "rounds negative numbers up toward plus infinity; the rule is about magnitudes"}},
         solve,
-        hidden_with_sweep};
+        hidden,
+        "x random!",
+        "half"};
 }
 
 }  // namespace ulp::course

@@ -102,16 +102,38 @@ Words cancelling(Random& random) {
     return shuffled(random, numbers);
 }
 
+/// Numbers of which a double loses nothing, and a single does.
+Words cancelling_in_double(Random& random) {
+    Words numbers = random_numbers(random, 8, 18, 20);
+    for (std::size_t i = 0, count = numbers.size(); i < count; ++i) numbers.push_back(numbers[i] ^ 0x80000000);
+    for (const Word x : random_numbers(random, 8, -2, 0)) numbers.push_back(x & 0xFFFFFF00);
+    return shuffled(random, numbers);
+}
+
 std::vector<Group> hidden(std::uint64_t seed) {
-    const auto group = [seed](const char* title, int points, int count, auto make) {
-        return random_group(name, seed, title, points, count, make);
-    };
-    Group many = group("many equal numbers, to one ulp", 2, 10, [](Random& r) {
-        return Words(static_cast<std::size_t>(r.between(3000, 8000)), random_single(r, -10, 3) & 0x7FFFFFFF);
-    });
-    many.tolerance = 1;
-    return {many, group("ties, and a number far below", 2, 60, tie_and_a_hair),
-            group("large numbers that cancel", 3, 40, cancelling)};
+    const Ideas ideas(name, seed);
+    return {ideas.group("a few whole numbers", 1, {}, 30,
+                        [](Random& r) {
+                            Words numbers;
+                            for (int i = 0; i < 12; ++i)
+                                numbers.push_back(bits(static_cast<float>(r.between(-60, 60))));
+                            return numbers;
+                        }),
+            ideas.group("many equal numbers, to one ulp", 1, {"half_accumulator", "single_accumulator", "sorted"}, 10,
+                        [](Random& r) {
+                            return Words(static_cast<std::size_t>(r.between(3000, 8000)),
+                                         random_single(r, -10, 3) & 0x7FFFFFFF);
+                        },
+                        {.tolerance = 1}),
+            ideas.group("numbers that cancel, within 53 bits", 1,
+                        {"half_accumulator", "single_accumulator", "sorted", "pairwise", "kahan"}, 40,
+                        cancelling_in_double),
+            ideas.group("ties, and a number far below", 2,
+                        {"half_accumulator", "single_accumulator", "sorted", "pairwise", "kahan", "double_accumulator"},
+                        60, tie_and_a_hair),
+            ideas.group("large numbers that cancel", 2,
+                        {"half_accumulator", "single_accumulator", "sorted", "pairwise", "kahan", "double_accumulator"},
+                        40, cancelling)};
 }
 
 }  // namespace
@@ -128,7 +150,9 @@ Exercise sum_without_swamping_exercise() {
              {"kahan", "uses Kahan's compensated sum in singles, which loses the compensation when numbers cancel"},
              {"sorted", "sorts by magnitude and adds in a single: the order helps, but 24 bits are too few"}},
             solve,
-            hidden};
+            hidden,
+            "x[*]",
+            "sum"};
 }
 
 }  // namespace ulp::course

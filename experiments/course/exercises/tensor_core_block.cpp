@@ -72,6 +72,7 @@ Words block(Random& random, Word c, int low, int high) {
 
 Words special_block(Random& random) {
     Words question = block(random, random_single(random, -4, 4), 10, 20);
+    for (std::size_t i = head + 1; i < question.size(); ++i) question[i] &= 0xFC00;
     const Word specials[] = {0x7C00, 0xFC00, 0x7E00, 0x0000, 0x8000};
     for (int i = 0; i < 2; ++i) {
         question[head + random.below(question.size() - head)] = specials[random.below(5)];
@@ -80,22 +81,46 @@ Words special_block(Random& random) {
     return question;
 }
 
-std::vector<Group> hidden(std::uint64_t seed) {
-    const auto group = [seed](const char* title, int points, int count, auto make) {
-        return random_group(name, seed, title, points, count, make);
-    };
-    return {group("near exponents", 4, 800, [](Random& r) { return block(r, random_single(r, -4, 4), 13, 16); }),
-            group("far exponents", 4, 1500, [](Random& r) { return block(r, random_single(r, -20, 20), 2, 24); }),
-            group("a dominating c", 3, 800, [](Random& r) { return block(r, random_single(r, 2, 24), 8, 16); }),
-            group("subnormal operands", 2, 800,
-                  [](Random& r) {
-                      const bool zero = r.below(2) == 0;
-                      return block(r, zero ? 0 : random_single(r, -44, -24), 0, 4);
-                  }),
-            group("zeros, infinities and NaNs", 2, 300, special_block)};
+/// Small whole numbers, of which nothing is cut.
+Words exact_block(Random& random) {
+    const Unit& unit = units[random.below(3)];
+    Words question{unit.n, unit.fraction_bits, bits(static_cast<float>(random.between(-100, 100)))};
+    for (Word k = 0; k < 2 * unit.n; ++k) {
+        question.push_back(half_of(bits(static_cast<float>(random.between(-30, 30)))));
+    }
+    return question;
 }
 
-std::string label(const Words& /*question*/, std::size_t /*index*/) { return "d"; }
+/// Few products that are not zero: what the others would do to the sum is left out.
+Words sparse(Random& random, Words question) {
+    const std::size_t n = question[0];
+    for (std::size_t k = 0; k < n; ++k) {
+        if (random.below(2) == 0) question[head + k] = 0;
+    }
+    return question;
+}
+
+std::vector<Group> hidden(std::uint64_t seed) {
+    const Ideas ideas(name, seed);
+    const auto far = [](Random& r) { return sparse(r, block(r, random_single(r, -20, 20), 2, 24)); };
+    const auto near = [](Random& r) { return sparse(r, block(r, random_single(r, -4, 4), 13, 16)); };
+    return {ideas.group("whole numbers, nothing is cut", 3, {}, 300, exact_block),
+            ideas.group("the sum is truncated once", 3, {"nearest", "fp32_sum"}, 300, near),
+            ideas.group("what alignment cuts", 3, {"floored", "one_bit_less", "one_bit_more", "fp32_sum"}, 400, far),
+            ideas.group("the largest exponent of products as they are", 2,
+                        {"normalised_products", "one_bit_less", "fp32_sum"}, 400, far),
+            ideas.group("c is aligned with the products", 2, {"late_addend", "fp32_sum"}, 300,
+                        [](Random& r) { return sparse(r, block(r, random_single(r, 2, 24), 8, 16)); }),
+            ideas.group("subnormal operands", 1,
+                        {"renormalised", "flushed_subnormals", "one_bit_more", "one_bit_less", "late_addend",
+                         "normalised_products", "fp32_sum"},
+                        400,
+                        [](Random& r) {
+                            if (r.below(2) == 0) return block(r, 0, 0, 4);
+                            return sparse(r, block(r, random_single(r, -44, -28), 0, 0));
+                        }),
+            ideas.group("zeros, infinities and NaNs", 1, {}, 200, special_block)};
+}
 
 }  // namespace
 
@@ -115,7 +140,8 @@ Exercise tensor_core_block_exercise() {
              {"one_bit_more", "keeps one fraction bit too many in the alignment"}},
             solve,
             hidden,
-            label};
+            "n! fraction_bits! c a{n} b{n}",
+            "d"};
 }
 
 }  // namespace ulp::course

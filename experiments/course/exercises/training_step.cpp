@@ -1,6 +1,4 @@
 // Exercise: the eleven steps of one mixed-precision training step, of a linear model with one output.
-#include <fmt/core.h>
-
 #include <cmath>
 
 #include "experiments/course/exercises/common.hpp"
@@ -9,7 +7,6 @@ namespace ulp::course {
 namespace {
 
 constexpr std::string_view name = "training_step";
-constexpr int steps = 3;
 
 using Floats = std::vector<float>;
 
@@ -52,25 +49,31 @@ bool all_finite(const Floats& values) {
 }
 
 /// Steps 2 to 5: the gradients of the scaled loss, on the grid of halves.
-Floats scaled_gradients(const Model& model, const Floats& x, float target, float scale) {
+Floats scaled_gradients(const Model& model, const Floats& x, float target, float scale, std::string_view mistake) {
     float sum = 0;
     for (std::size_t i = 0; i < x.size(); ++i) sum += model.weights[i] * x[i];
-    const float error = on_half_grid(sum) - target;
-    const float output_gradient = on_half_grid(error * scale);
+    const float error = (mistake == "output_not_rounded" ? sum : on_half_grid(sum)) - target;
+    const float exact = error * scale;
+    const float output_gradient = mistake == "output_gradient_not_rounded" ? exact : on_half_grid(exact);
     Floats gradients;
-    for (const float value : x) gradients.push_back(on_half_grid(output_gradient * value));
-    return gradients;
+    for (const float value : x) gradients.push_back(output_gradient * value);
+    return mistake == "gradients_not_rounded" ? gradients : on_half_grid_all(gradients);
 }
 
 bool step(Model& model, const Floats& x, float target, Settings settings, std::string_view mistake) {
     if (mistake == "not_scaled") settings.scale = 1;
-    Floats gradients = scaled_gradients(model, x, target, settings.scale);
+    Floats gradients = scaled_gradients(model, x, target, settings.scale, mistake);
     if (!all_finite(gradients) && mistake != "not_skipped") return false;
     if (mistake == "clipped_before_unscaling") gradients = clipped(gradients, settings.limit);
     for (float& g : gradients) g = mistake == "multiplied" ? g * settings.scale : g / settings.scale;
     if (mistake == "unscaled_in_half") gradients = on_half_grid_all(gradients);
     if (mistake != "clipped_before_unscaling" && mistake != "not_clipped") {
         gradients = clipped(gradients, settings.limit, mistake);
+    }
+    if (mistake == "weights_updated" || mistake == "weights_updated_unrounded") {
+        for (std::size_t i = 0; i < gradients.size(); ++i) model.weights[i] -= settings.rate * gradients[i];
+        if (mistake == "weights_updated") model.weights = on_half_grid_all(model.weights);
+        return true;
     }
     for (std::size_t i = 0; i < gradients.size(); ++i) {
         const float from = mistake == "no_masters" ? model.weights[i] : model.masters[i];
@@ -81,10 +84,12 @@ bool step(Model& model, const Floats& x, float target, Settings settings, std::s
     return true;
 }
 
-/// Question: n, scale, rate, limit, n masters, and for each of three steps the target and n inputs.
+/// Question: n, whether the first master is shown, scale, rate, limit, n masters, and for each step the target and n
+/// inputs. Answer: of each step whether it stepped, the weights, and the master.
 Words solve(const Words& question, std::string_view mistake) {
     const std::size_t n = question[0];
-    std::size_t at = 1;
+    const bool shown = question[1] != 0;
+    std::size_t at = 2;
     const auto next = [&] { return single(question[at++]); };
     const auto list = [&] {
         Floats values;
@@ -95,52 +100,84 @@ Words solve(const Words& question, std::string_view mistake) {
     Model model{.masters = list(), .weights = {}};
     model.weights = on_half_grid_all(model.masters);
     Words answer;
-    for (int i = 0; i < steps; ++i) {
+    while (at + n + 1 <= question.size()) {
         const float target = next();
         answer.push_back(bits(step(model, list(), target, settings, mistake) ? 1.F : 0.F));
-        for (const float x : model.masters) answer.push_back(bits(x));
         for (const float x : model.weights) answer.push_back(bits(x));
+        if (shown) answer.push_back(bits(model.masters[0]));
     }
     return answer;
-}
-
-std::string label(const Words& question, std::size_t index) {
-    const std::size_t n = question[0];
-    const std::size_t step_number = index / (2 * n + 1) + 1;
-    const std::size_t place = index % (2 * n + 1);
-    if (place == 0) return fmt::format("step {}: whether it stepped", step_number);
-    return place <= n ? fmt::format("step {}: masters[{}]", step_number, place - 1)
-                      : fmt::format("step {}: weights[{}]", step_number, place - n - 1);
 }
 
 struct Sizes {
     float scale, rate, limit;
     int error;   // exponent of target's distance
     int inputs;  // exponent of the inputs
+    int steps = 1;
+    int master_bits = 11;  // 0: the masters are zero
+    int target_bits = 11;
+    int input_bits = 11;
+    bool shown = false;  // the first master
 };
 
 Words question_of(Random& random, const Sizes& sizes) {
-    const auto n = static_cast<Word>(random.between(2, 5));
-    Words question{n, bits(sizes.scale), bits(sizes.rate), bits(sizes.limit)};
-    for (Word i = 0; i < n; ++i) question.push_back(random_single(random, -2, 0));
-    for (int i = 0; i < steps; ++i) {
-        question.push_back(random_single(random, sizes.error, sizes.error + 1));
-        for (Word k = 0; k < n; ++k) {
-            question.push_back(bits(on_half_grid(single(random_single(random, sizes.inputs, sizes.inputs + 1)))));
-        }
+    const auto n = static_cast<Word>(random.between(2, 4));
+    const auto number = [&](int low, int kept) {
+        return random_single(random, low, low + 1) & ~Word{0} << (24 - kept);
+    };
+    Words question{n, sizes.shown ? 1U : 0U, bits(sizes.scale), bits(sizes.rate), bits(sizes.limit)};
+    for (Word i = 0; i < n; ++i) question.push_back(sizes.master_bits == 0 ? 0 : number(-1, sizes.master_bits));
+    for (int i = 0; i < sizes.steps; ++i) {
+        question.push_back(number(sizes.error, sizes.target_bits));
+        for (Word k = 0; k < n; ++k) question.push_back(number(sizes.inputs, sizes.input_bits));
     }
     return question;
 }
 
+/// Where a rounding shows: y beside the target, its gradient below 2^-14, or those of the weights there.
+Words where_roundings_show(Random& random) {
+    if (random.below(3) != 0) {
+        const bool weights = random.below(2) == 0;
+        return question_of(random,
+                           {1, 0x1p16F, 1000, weights ? -6 : -17, weights ? -14 : -1, 1, 0, 11, weights ? 11 : 3});
+    }
+    Words question = question_of(random, {1, 0x1p8F, 1000, 0, -1});
+    const std::size_t n = question[0];
+    float sum = 0;
+    for (std::size_t i = 0; i < n; ++i) sum += single(question[5 + i]) * single(question[6 + n + i]);
+    question[5 + n] = bits(sum + single(random_single(random, -12, -11)));
+    return question;
+}
+
+/// A step that overflows, and then a plain one.
+Words skipped_and_made(Random& random) {
+    Words question = question_of(random, {1, 0.5F, 1000, 13, 4, 1, 2, 2, 1});
+    for (Word i = 0; i <= question[0]; ++i) question.push_back(bits(static_cast<float>(random.between(1, 3))));
+    return question;
+}
+
 std::vector<Group> hidden(std::uint64_t seed) {
-    const auto group = [seed](const char* title, int points, const Sizes& sizes) {
-        return random_group(name, seed, title, points, 60, [&](Random& r) { return question_of(r, sizes); });
+    const Ideas ideas(name, seed);
+    // A program that updates the wrong one of masters and weights pays with the masters' points.
+    const Leniency lenient{.forgives = {"model_not_updated", "weights_updated_unrounded"}};
+    const auto group = [&](const char* title, int points, std::vector<std::string_view> catches, const Sizes& sizes) {
+        return ideas.group(
+            title, points, std::move(catches), 60, [&](Random& r) { return question_of(r, sizes); }, lenient);
     };
-    Group overflows = group("a step to be skipped", 2, {65536, 0.01F, 1000, 3, 1});
-    return {group("ordinary gradients", 2, {128, 0.01F, 1000, 0, -2}),
-            group("gradients that underflow unscaled", 2, {16384, 256, 1000, -12, -14}),
-            group("updates that a half would swamp", 2, {1024, 0x1p-13F, 1000, -1, -2}),
-            group("clipping", 2, {64, 0.125F, 0.5F, 3, 0}), overflows};
+    return {group("one step of numbers that need no rounding", 1, {}, {1, 0.5F, 1000, 0, -1, 1, 2, 2, 1}),
+            ideas.group("roundings to halves, forward and backward", 2,
+                        {"output_not_rounded", "output_gradient_not_rounded", "gradients_not_rounded"}, 60,
+                        where_roundings_show, lenient),
+            group("scaling, and unscaling in singles", 2, {"multiplied", "not_scaled", "unscaled_in_half"},
+                  {16384, 0x1p16F, 1000, -12, -14, 1, 0, 11, 1}),
+            ideas.group("masters, and weights made of them", 2,
+                        {"no_masters", "weights_updated", "weights_updated_unrounded", "model_not_updated"}, 60,
+                        [](Random& r) {
+                            return question_of(r, {1, 0x1p-11F, 1000, 0, -1, 3, 24, 11, 2, true});
+                        }),
+            group("clipping", 2, {"clipped_before_unscaling", "not_clipped"}, {64, 0.125F, 0.5F, 3, 0, 1, 5, 4, 1}),
+            ideas.group("a step to be skipped", 1, {"not_skipped"}, 60, skipped_and_made,
+                        {.forgives = {"model_not_updated", "weights_updated_unrounded", "gradients_not_rounded"}})};
 }
 
 }  // namespace
@@ -149,7 +186,7 @@ Exercise training_step_exercise() {
     return {
         name,
         "The eleven steps",
-        "is",
+        "iis",
         "s",
         {{"clipped_before_unscaling", "clips before it unscales: the limit meets gradients that still carry the scale"},
          {"multiplied", "multiplies by the scale where it must divide: updates are too large by its square"},
@@ -158,10 +195,16 @@ Exercise training_step_exercise() {
          {"unscaled_in_half", "rounds the unscaled gradients to halves: what the scale saved is lost again"},
          {"not_scaled", "does not scale the loss"},
          {"not_clipped", "does not clip"},
-         {"model_not_updated", "does not copy the new masters into the model's halves"}},
+         {"model_not_updated", "does not copy the new masters into the model's halves"},
+         {"weights_updated", "updates the model's halves and leaves the masters as they were"},
+         {"weights_updated_unrounded", "updates the model's weights without rounding, and leaves the masters"},
+         {"output_not_rounded", "does not round y to a half"},
+         {"output_gradient_not_rounded", "does not round the gradient with regard to y to a half"},
+         {"gradients_not_rounded", "does not round the weights' gradients to halves"}},
         solve,
         hidden,
-        label,
+        "n shown! scale! rate! limit! masters[n] step(target x[n])",
+        "step(stepped weights[n] masters[shown])",
         {"product_first", "quotient_first", "norm_in_double"},
         true};
 }
