@@ -76,7 +76,7 @@ void run(const RunContext& context, Result& result) {
     const Margin margin{0.01, "a tenth of the errors that the claim above allows", Margin::Side::not_below};
     for (std::size_t i = 1; i < claimed; ++i) {
         const std::string low = i == 4 ? "bf16" : i == 3 ? "fp16 without a loss scale" : "fp16";
-        claim_parity(result, comparison, test_accuracy, accuracy_text, margin, "parity", place,
+        claim_parity(result, comparison, test_accuracy, accuracy_text, margin, fmt::format("parity_{}", i), place,
                      "Trained in " + low + " with the same hyperparameters the net is as good as in fp32.", i);
     }
     planner(result);

@@ -72,9 +72,8 @@ std::string settings_of(char letter, const Axis& axis) {
             return own ? fmt::format("{}", *own) : of_data;
         };
         text += fmt::format(
-            "if (page) {{ stats [*:*] [*:*] 'data.csv' using (strcol(1) eq figure ? column(3) : NaN) nooutput; set "
-            "xtics "
-            "tic({} - {}) }}\n",
+            "if (page) {{ stats [*:*] [*:*] 'data.csv' using (strcol(1) eq figure ? column(3) : NaN) nooutput; "
+            "if (exists('STATS_max')) {{ set xtics tic({} - {}) }} }}\n",  // not where nothing is finite
             end(axis.to, "STATS_max"), end(axis.from, "STATS_min"));
     }
     if (axis.step > 0) text += fmt::format("set {}tics {}\n", letter, axis.step);

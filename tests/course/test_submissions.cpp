@@ -340,7 +340,7 @@ TEST_CASE("one student's files may have near names as well, and an archive alone
     CHECK_THROWS_AS(read_class(work / "all", work / "unpacked"), ulp::DataError);
 }
 
-TEST_CASE("a copy with other names, comments and lines is alike; another program is not") {
+TEST_CASE("a copy with other names, comments and lines is alike, another program is not") {
     const std::string program = solution_of("add_halves");
     std::string copy = "// my own work\n" + program;
     for (const auto& [from, to] : {std::pair{"fraction", "foo"},

@@ -523,7 +523,7 @@ TEST_CASE("a sweep that cannot be is refused before anything runs") {
     refused("{", 3, "grid.json: this is not a JSON object");
     refused("{}", 3, "must name one experiment");
     refused(R"({"experiment": "swamping", "seed": 1})", 3, "there is no key \"seed\"; choose from");
-    refused(R"({"experiment": "swamping", "mode": "slow"})", 3, "\"quick\" or \"full\"");
+    refused(R"({"experiment": "swamping", "mode": "slow"})", 3, "\"full\" or \"published\"");
     refused(R"({"experiment": "fusion", "backends": ["soft:v100"]})", 3, "fusion takes no backend: it multiplies no");
     refused(R"({"experiment": "swamping", "seeds": []})", 3, "the list \"seeds\" is empty");
     refused(R"({"experiment": "swamping", "seeds": [1, -1]})", 3, "a seed is an integer from 0 on");

@@ -429,7 +429,7 @@ TEST_CASE("what threads share: draws by place, the largest of all, scales of blo
     CHECK(quantized(quantization_by_name("te_current"), y, 64).scales[0] == 7 / 448.0F);
 }
 
-TEST_CASE("elements beyond the largest saturate also where they are drawn; scales end at their format's ends") {
+TEST_CASE("elements beyond the largest saturate also where they are drawn and scales end at their format's ends") {
     Quantization drawn = quantization_by_name("mxfp8");
     drawn.elements.rounding = {.rounding = Rounding::stochastic, .random_bits = 8};
     for (const float element : quantized(drawn, std::vector<float>(32, 1.99F), 1).numbers) CHECK(element == 448);
