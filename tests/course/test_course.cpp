@@ -172,6 +172,24 @@ TEST_CASE("two mistakes in one program are both named, and what no mistake expla
     CHECK(unexplained == 1);
 }
 
+TEST_CASE("a wrong case is made small: a missing reset shows in two steps of three gradients") {
+    const TemporaryFolder student;
+    std::string program = ulp::read_file(fs::path(ULPLAB_SOLUTIONS) / "grad_scaler/solution.cpp");
+    const std::string reset = "        scaler.tracker = 0;\n";
+    program.replace(program.find(reset), reset.size(), "");
+    ulp::write_file(student / "grad_scaler.cpp", program);
+    Grader grader(GradeOptions{.without_filter = !filter_available()});
+    const ExerciseResult result = grader.grade(exercise_by_name("grad_scaler"), student.path());
+    CHECK(result.score() == 7);
+    for (const GroupResult& group : result.groups) {
+        if (group.passed()) continue;
+        INFO(group.failure);
+        CHECK(group.failure.size() < 400);
+        CHECK(group.failure.find("step 2: tracker: expected 0, got 1") != std::string::npos);
+        CHECK(group.failure.find("step 3") == std::string::npos);
+    }
+}
+
 TEST_CASE("recordings of GPUs judge the Tensor Core block") {
     const auto recordings = ulp::test::shared_folder("recordings");
     if (!recordings) return;
