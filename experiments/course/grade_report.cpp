@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "engine/files/zip.hpp"
@@ -34,13 +35,32 @@ std::string indented(const std::string& text, const std::string& by) {
     return result;
 }
 
+/// Whether the group's wrong case is shown: one case for each mistake, and as many as leave an exercise `most_lines`.
+bool shows_case(const ExerciseResult& result, const GroupResult& group) {
+    constexpr std::size_t most_lines = 15, lines_of_case = 4;
+    const auto failed = static_cast<std::size_t>(std::count_if(result.groups.begin(), result.groups.end(),
+                                                               [](const GroupResult& each) { return !each.passed(); }));
+    const std::size_t used = 1 + failed + (result.unexplained > 0 ? 1 : 0);
+    const std::size_t most = std::max<std::size_t>(1, (most_lines - std::min(used, most_lines)) / lines_of_case);
+    std::vector<const GroupResult*> shown;
+    for (const GroupResult& each : result.groups) {
+        if (each.passed() || shown.size() == most) continue;
+        const bool again = each.diagnosis && std::any_of(shown.begin(), shown.end(), [&](const GroupResult* before) {
+                               return before->diagnosis == each.diagnosis;
+                           });
+        if (!again) shown.push_back(&each);
+    }
+    return std::find(shown.begin(), shown.end(), &group) != shown.end();
+}
+
 std::string group_text(const ExerciseResult& result, const GroupResult& group) {
     std::string text = fmt::format("{} of {} right", group.right, group.questions);
-    if (!group.failure.empty()) text += "\n" + group.failure;
-    if (!group.diagnosis) return text;
+    if (!group.diagnosis) return shows_case(result, group) ? text + "\n" + group.failure : text;
     const Diagnosis& diagnosis = result.diagnoses[*group.diagnosis];
-    return text + fmt::format("\nIt looks as if the program {} ({}: {} of {} wrong answers here are just that).",
-                              diagnosis.says, diagnosis.id, group.explained, group.questions - group.right);
+    if (!shows_case(result, group)) return text + fmt::format(" ({})", diagnosis.id);
+    return text + fmt::format("\n{}\nIt looks as if the program {} ({}: {} of {} wrong answers here are just that).",
+                              group.failure, diagnosis.says, diagnosis.id, group.explained,
+                              group.questions - group.right);
 }
 
 std::string unexplained_text(const ExerciseResult& result) {
@@ -50,7 +70,9 @@ std::string unexplained_text(const ExerciseResult& result) {
 
 /// What the test of a group says, where it failed.
 std::string test_output(const ExerciseResult& result, const GroupResult& group) {
-    if (result.outcome != Outcome::judged) return outcome_text(result);
+    if (result.outcome != Outcome::judged) {  // said once
+        return &group == result.groups.data() ? outcome_text(result) : "as for: " + result.groups[0].name;
+    }
     if (group.passed()) return "";
     return group_text(result, group);
 }

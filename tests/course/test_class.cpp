@@ -56,7 +56,7 @@ float sum(const float* x, int n) {
     double s = 0;
     for (int i = n; i-- > 0;) s += static_cast<double>(x[i]);
     return static_cast<float>(s);
-})") == 2);
+})") == 3);
 }
 
 TEST_CASE("other right orders of operations earn all points") {

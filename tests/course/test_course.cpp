@@ -148,14 +148,17 @@ TEST_CASE("a student's way: export, write, try, hand in, be graded") {
     CHECK(graded.output.find("keep_batchnorm_fp32: expected 2, got 0") != std::string::npos);
     const auto json = nlohmann::json::parse(ulp::read_file(out / "results/results.json"));
     std::map<std::string, double> scores;
+    int compiler_messages = 0;
     for (const auto& test : json.at("tests")) {
         scores[std::string(test.at("name"))] = test.at("score");
         CHECK(test.at("score") <= test.at("max_score"));
         CHECK((test.at("status") == "passed") == (test.at("output") == ""));
+        compiler_messages += std::string(test.at("output")).find("does not compile") != std::string::npos ? 1 : 0;
     }
     CHECK(scores.at("find_nan: overflows") == 1);
-    CHECK(scores.at("level_table: all combinations") == 0);
-    CHECK(scores.at("grad_scaler: clean steps") == 0);
+    CHECK(scores.at("level_table: the defaults") == 0);
+    CHECK(scores.at("grad_scaler: unscaling") == 0);
+    CHECK(compiler_messages == 1);
     const std::string xml = ulp::read_file(out / "results/junit.xml");
     CHECK(xml.find("<testsuite name=\"find_nan\" tests=\"6\" failures=\"0\" errors=\"0\">") != std::string::npos);
     CHECK(xml.find("does not compile: grad_scaler.cpp:1:") != std::string::npos);
@@ -198,6 +201,24 @@ TEST_CASE("two mistakes in one program are both named, and what no mistake expla
     CHECK(found[0].id == "flushed_subnormals");
     CHECK(found[1].id == "ties_away");
     CHECK(unexplained == 1);
+}
+
+TEST_CASE("a wrong case is made small: a missing reset shows in two steps of three gradients") {
+    const TemporaryFolder student;
+    std::string program = ulp::read_file(fs::path(ULPLAB_SOLUTIONS) / "grad_scaler/solution.cpp");
+    const std::string reset = "        scaler.tracker = 0;\n";
+    program.replace(program.find(reset), reset.size(), "");
+    ulp::write_file(student / "grad_scaler.cpp", program);
+    Grader grader(GradeOptions{.without_filter = !filter_available()});
+    const ExerciseResult result = grader.grade(exercise_by_name("grad_scaler"), student.path());
+    CHECK(result.score() == 7);
+    for (const GroupResult& group : result.groups) {
+        if (group.passed()) continue;
+        INFO(group.failure);
+        CHECK(group.failure.size() < 400);
+        CHECK(group.failure.find("step 2: tracker: expected 0, got 1") != std::string::npos);
+        CHECK(group.failure.find("step 3") == std::string::npos);
+    }
 }
 
 TEST_CASE("recordings of GPUs judge the Tensor Core block") {

@@ -1,16 +1,22 @@
 // Each exercise: its solution earns all points, its starter none, and each planted mistake is named.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <filesystem>
 #include <map>
+#include <span>
 #include <sstream>
 
 #include "experiments/course/course_files.hpp"
+#include "experiments/course/exercises/common.hpp"
 #include "experiments/course/grade_report.hpp"
 #include "experiments/course/grader.hpp"
 #include "experiments/course/run_confined.hpp"
 #include "experiments/framework/files.hpp"
+#include "softfloat/quantization/block_scaled.hpp"
 #include "tests/experiments/temporary_folder.hpp"
 
 namespace {
@@ -111,6 +117,8 @@ void check_mistakes(const Exercise& exercise, Grader& grader) {
         INFO(id, ": ", result.message, "\n", console_text(result));
         CHECK(result.outcome == Outcome::judged);
         CHECK_FALSE(result.full());
+        const std::string feedback = console_text(result);
+        CHECK(std::count(feedback.begin(), feedback.end(), '\n') <= 15);
         CHECK(result.score() == points_with(exercise, id));
         REQUIRE_FALSE(result.diagnoses.empty());
         CHECK(result.diagnoses[0].id == id);
@@ -144,6 +152,8 @@ void check_starter(const Exercise& exercise, Grader& grader, const char* file) {
     INFO(file, ": ", starter.message, "\n", console_text(starter));
     CHECK(starter.outcome == Outcome::judged);
     CHECK(starter.score() == 0);
+    const std::string feedback = console_text(starter);
+    CHECK(std::count(feedback.begin(), feedback.end(), '\n') <= 15);
     CHECK(starter.diagnoses.empty());
 }
 
@@ -180,6 +190,115 @@ TEST_CASE("exercise nvfp4_quantizer") { check_exercise("nvfp4_quantizer"); }
 TEST_CASE("exercise online_softmax") { check_exercise("online_softmax"); }
 TEST_CASE("exercise batch_invariant_sum") { check_exercise("batch_invariant_sum"); }
 TEST_CASE("exercise mixed_precision_training") { check_exercise("mixed_precision_training"); }
+
+TEST_CASE("the quantisers' functions together give what the library's whole quantisers give") {
+    ulp::Random random(1, 1);
+    std::vector<float> x;
+    for (int i = 0; i < 96; ++i) x.push_back(std::bit_cast<float>(random_single(random, -12, 4)));
+    const auto words = [](Words head, std::span<const float> values) {
+        for (const float value : values) head.push_back(std::bit_cast<Word>(value));
+        return head;
+    };
+    const Exercise& mx = exercise_by_name("mxfp8_quantizer");
+    std::vector<std::uint8_t> scales(3), elements(96);
+    ulp::quantize_mx(ulp::formats::e4m3, x, scales, elements);
+    for (std::size_t b = 0; b < 3; ++b) {
+        const auto block = std::span(x).subspan(32 * b, 32);
+        const Word scale = mx.solve(words({0xFFFFFFFF}, block), "")[0];
+        CHECK(scale == scales[b]);
+        const Words codes = mx.solve(words({scale}, block), "");
+        CHECK(std::equal(codes.begin() + 1, codes.end(), elements.begin() + static_cast<std::ptrdiff_t>(32 * b)));
+    }
+    const Exercise& nv = exercise_by_name("nvfp4_quantizer");
+    scales.resize(6);
+    const float tensor = ulp::quantize_nvfp4(x, scales, elements);
+    const Word tensor_word = nv.solve(words({0, 0, 0}, x), "")[0];
+    CHECK(tensor_word == std::bit_cast<Word>(tensor));
+    float largest = 0;
+    for (const float value : x) largest = std::max(largest, std::fabs(value));
+    for (std::size_t b = 0; b < 6; ++b) {
+        const auto block = std::span(x).subspan(16 * b, 16);
+        const Word scale = nv.solve(words({1, std::bit_cast<Word>(largest), 0}, block), "")[1];
+        CHECK(scale == scales[b]);
+        const Words codes = nv.solve(words({2, tensor_word, scale}, block), "");
+        CHECK(std::equal(codes.begin() + 2, codes.end(), elements.begin() + static_cast<std::ptrdiff_t>(16 * b)));
+    }
+}
+
+namespace {
+
+/// Text with its line breaks as single spaces.
+std::string flowing(std::string text) {
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    return text;
+}
+
+/// Ideas and what each known mistake earns, as tests/experiments/course/solutions/rubric.md has them.
+std::string rubric() {
+    std::string text =
+        "# Rubric\n\nWhat a program earns that is right but for one known mistake. A test writes this page anew and "
+        "compares.\n";
+    for (const Exercise& exercise : exercises()) {
+        text += fmt::format("\n## {}: {} points\n\n| idea | points |\n|---|---|\n", exercise.name, exercise.points());
+        for (const Group& group : exercise.hidden(1)) text += fmt::format("| {} | {} |\n", group.name, group.points);
+        text += "\n| mistake: the program | earns |\n|---|---|\n";
+        for (const Mistake& mistake : exercise.mistakes) {
+            text += fmt::format("| `{}`: {} | {} |\n", mistake.id, mistake.says, points_with(exercise, mistake.id));
+        }
+    }
+    return text;
+}
+
+}  // namespace
+
+TEST_CASE("statements, tables and the rubric tell the points that the grader gives") {
+    const std::string readme = ulp::read_file(folder / "README.md");
+    const std::string teaching = ulp::read_file(folder.parent_path() / "lessons/teaching.md");
+    std::size_t mistakes = 0;
+    for (const Exercise& exercise : exercises()) {
+        mistakes += exercise.mistakes.size();
+        CHECK(readme.find(fmt::format("| [{0}]({0}/statement.md) | {1} | {2} |\n", exercise.name, exercise.title,
+                                      exercise.points())) != std::string::npos);
+        const std::string statement = flowing(ulp::read_file(folder / exercise.name / "statement.md"));
+        for (const Group& group : exercise.hidden(1)) {
+            INFO(exercise.name, ": ", group.name);
+            CHECK(statement.find(fmt::format("{} {}", group.name, group.points)) != std::string::npos);
+        }
+    }
+    CHECK(flowing(teaching).find(fmt::format("names {} such misconceptions", mistakes)) != std::string::npos);
+    // Of the plan's rows: minutes in class, at home, exercises due, points.
+    std::istringstream lines(teaching);
+    int in_class = 0, at_home = 0, points = 0, due_exercises = 0;
+    for (std::string line; std::getline(lines, line) && !line.starts_with("| | all |");) {
+        std::vector<std::string> cells;
+        std::istringstream row(line);
+        for (std::string cell; std::getline(row, cell, '|');) cells.push_back(cell);
+        if (cells.size() < 8 || cells[3].find_first_of("0123456789") == std::string::npos) continue;
+        in_class += std::stoi(cells[3]);
+        at_home += std::stoi(cells[4]);
+        int due = 0;
+        for (const Exercise& exercise : exercises()) {
+            const std::string list = cells[5] + ",";
+            if (list.find(" " + std::string(exercise.name) + ",") == std::string::npos &&
+                list.find(" " + std::string(exercise.name) + " ") == std::string::npos) {
+                continue;
+            }
+            due += exercise.points();
+            ++due_exercises;
+        }
+        CHECK((due == 0 ? cells[6].find_first_not_of(' ') == std::string::npos : std::stoi(cells[6]) == due));
+        points += due;
+    }
+    CHECK(points == 150);
+    CHECK(due_exercises == 17);
+    CHECK(teaching.find(fmt::format("| | all | {} | {} | | {} | |", in_class, at_home, points)) != std::string::npos);
+
+    const fs::path written = fs::temp_directory_path() / "rubric.md";
+    const bool current = ulp::read_file(solutions / "rubric.md") == rubric();
+    if (!current) ulp::write_file(written, rubric());
+    INFO("copy ", written.string(), " to ", (solutions / "rubric.md").string());
+    CHECK(current);
+}
 
 TEST_CASE("no exercise is without a test here, and the course has 150 points") {
     int points = 0;

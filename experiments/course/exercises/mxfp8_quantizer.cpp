@@ -108,7 +108,7 @@ std::vector<Group> hidden(std::uint64_t seed) {
                     {"nan_ignored", "zero_scale_one", "scale_wraps"}, 60, special_block),
         group("elements to the nearest, ties to even", 2, {"truncated", "ties_away"}, -5, 6, 0x1p-9),
         group("elements that saturate", 2, {"overflow_to_nan", "largest_240"}, 7, 9, 32),
-        group("subnormal elements", 1, {"flushed_subnormals"}, -9, -7, 0x1p-9)};
+        group("subnormal elements", 1, {"flushed_subnormals"}, -10, -7, 0x1p-9)};
 }
 
 }  // namespace

@@ -14,6 +14,8 @@ def element(x, scale):
         return 0
     value = math.ldexp(abs(x), 127 - scale)
     sign = 0x80 if math.copysign(1, x) < 0 else 0
+    if value == 0:
+        return sign
     if value >= 448:
         return sign | 0x7E
     exponent = max(math.frexp(value)[1] - 1, -6)
