@@ -118,7 +118,25 @@ BY_HAND = [
 ]
 
 # (file, part of the line, the beginning of the mutant's name, why no test can see it)
+THREADS = "the work of a part decides how many threads share it, and no result depends on that"
 EQUIVALENT = [
+    ("engine/tape/loss.cpp", "16 * classes", "operator", THREADS),
+    ("engine/tape/loss.cpp", "4 * classes", "operator", THREADS),
+    ("engine/tape/norm.cpp", "count / affine_groups", "operator", THREADS),
+    ("engine/tape/pool.cpp", "4 * area", "operator", THREADS),
+    ("engine/training/update.cpp", "32 * part_size", "operator", THREADS),
+    ("softfloat/quantization/exponent_blocks.cpp", "most * q.k", "operator", THREADS),
+    ("softfloat/quantization/quantize.cpp", "each_part(work.row_blocks, work.block_rows * work.cols", "operator *", THREADS),
+    ("engine/tape/loss.cpp", "const Index n = squares.dim(-1);", "constant", "both last extents of a square are the same"),
+    ("engine/files/npy.cpp", "std::int64_t extent = 0;", "constant", "from_chars sets it, or the file is refused"),
+    ("engine/files/npy.cpp", "found < expected", "by hand", "equal sizes have returned before"),
+    ("engine/training/optimizer.cpp", "if (factor >= 1) return norm;", "operator", "a gradient times 1 is itself"),
+    ("engine/training/schedule.hpp", "epoch_ = -1", "constant", "any number that is no epoch"),
+    ("engine/training/schedule.hpp", "epoch_ = epoch;", "left out", "what is kept saves only the time to shuffle again"),
+    ("softfloat/arithmetic.hpp", "{Kind::zero", "constant", "nobody reads the exponent of a zero"),
+    ("softfloat/matrix_units/late_addend.hpp", "total < 0 ?", "operator", "a total of 0 has returned before"),
+    ("softfloat/quantization/exponent_blocks.cpp", "first < count; first +=", "operator", "a run of no numbers changes nothing"),
+    ("softfloat/quantization/elements.cpp", "float* row = block.data + i * block.next_row;", "operator", "every caller gives one row"),
 ]
 
 PROGRAMS = ["numbers", "arrays", "quantization", "matrix_units", "lab", "schemes", "engine_numbers", "engine_matmul", "unit_file",
