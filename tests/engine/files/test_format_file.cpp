@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/files/format_file.hpp"
@@ -146,6 +147,10 @@ TEST_CASE("formats that are tables: classes of their numbers, flags of what vani
     };
     CHECK(classify_bits(format, code_of(1)) == NumberClass::positive_normal);
     CHECK(classify_bits(format, code_of(-1)) == NumberClass::negative_normal);
+    for (const auto& [less, more] :
+         {std::pair{-2.0F, -1.0F}, {-1.0F, 0.0F}, {0.0F, 0.5F}, {0.5F, 1.0F}, {1.0F, 64.0F}}) {
+        CHECK(compare_bits(format, code_of(less), code_of(more), context) == Order::less);
+    }
     CHECK(context.flags == 0);
     CHECK(classify_bits(format, code_of(0x1p-100F)) == NumberClass::positive_zero);
     CHECK(context.flags == (flag::underflow | flag::inexact));

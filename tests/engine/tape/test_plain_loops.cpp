@@ -444,11 +444,12 @@ TEST_CASE("concat refuses a dimension that is not there") {
     }
 }
 
-TEST_CASE("a mask of no places, and a decay over no steps") {
+TEST_CASE("a mask of no places, a decay over no steps, batches of one") {
     const Engine engine("fp32", "soft:ieee");
     Tape tape(engine);
     CHECK(causal_mask(tape.leaf(Tensor({1, 0, 0}))).value().size() == 0);
     CHECK(linear_decay_factor(0, 0) == 0);
+    CHECK(BatchSchedule(3, 1, 1).next().size() == 1);
 }
 
 }  // namespace

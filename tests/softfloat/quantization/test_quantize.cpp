@@ -12,6 +12,7 @@
 #include "softfloat/quantization/fp64_operands.hpp"
 #include "softfloat/quantization/layout.hpp"
 #include "softfloat/quantization/quantize.hpp"
+#include "softfloat/quantization/scale_of_block.hpp"
 #include "softfloat/round.hpp"
 #include "softfloat/support/philox.hpp"
 #include "tests/softfloat/cases.hpp"
@@ -452,6 +453,16 @@ TEST_CASE("what fills a line up is zero, whatever lies behind the line in memory
     const float numbers[] = {1, 2, 3, 9, 4, 5, 6, 9};
     const auto filled = gathered(MatrixView(numbers, 2, 3, 4, 1), 4);
     CHECK(std::vector<float>(filled.begin(), filled.end()) == std::vector<float>{1, 2, 3, 0, 4, 5, 6, 0});
+}
+
+TEST_CASE("an infinity or a NaN that a row skips is no largest number") {
+    constexpr float infinity = std::numeric_limits<float>::infinity();
+    Quantization how = quantization_by_name("mxfp8");
+    const float numbers[] = {0.5F, -infinity, 0.25F};
+    CHECK(largest_magnitude(how, numbers, 3) == infinity);
+    how.infinity = SpecialScale::skipped;
+    CHECK(largest_magnitude(how, numbers, 3) == 0.5F);
+    CHECK(largest_magnitude(how, numbers, 0) == 0);
 }
 
 TEST_CASE("an infinity in one block leaves NVFP4's factor of all") {
