@@ -1,5 +1,7 @@
-// Included by the compiler before each source of the copy of the tree that mutants.py makes; the project holds none of it.
-// ULPLAB_MUTANT=N chooses the wrong expression of mutant N. ULPLAB_MUTANTS_REACHED=FILE has a byte for each mutant that ran.
+// Included by the compiler before each source of the copy of the tree that mutants.py makes. The project holds none of
+// it.
+// ULPLAB_MUTANT=N chooses the wrong expression of mutant N. ULPLAB_MUTANTS_REACHED=FILE has a byte for each mutant that
+// ran.
 #pragma once
 
 #include <fcntl.h>

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Point mutants: does a test notice when one expression of the sources is wrong? In a copy of the tree, build/mutants/tree,
-each chosen expression becomes (mutant(N) ? wrong : right); one build holds them all, and ULPLAB_MUTANT=N switches one on.
+"""Point mutants: does a test notice when one expression of the sources is wrong? In a copy of the tree,
+build/mutants/tree, each chosen expression becomes (mutant(N) ? wrong : right); one build holds them all, and
+ULPLAB_MUTANT=N switches one on.
 Each runs the test cases that reach it, the quickest first, until one fails. No test has shared data.
 
 Usage: mutants.py [--day [DATE]] [--file PART] [--programs LIST] [--jobs N] [--seconds N] [--again] [--list] [--report]
@@ -36,14 +37,17 @@ MOST = 65536  # numbers of mutants, as in mutant.hpp
 TREE, BUILD = WORK / "tree", WORK / "build"
 
 # What binds less tightly ends an operand.
-LEVELS = [["||"], ["&&"], ["|"], ["^"], ["&"], ["==", "!="], ["<", "<=", ">", ">="], ["<<", ">>"], ["+", "-"], ["*", "/", "%"]]
+LEVELS = [["||"], ["&&"], ["|"], ["^"], ["&"], ["==", "!="], ["<", "<=", ">", ">="], ["<<", ">>"], ["+", "-"],
+          ["*", "/", "%"]]
 LEVEL = {op: i for i, ops in enumerate(LEVELS) for op in ops}
 WRONG = {"||": "&&", "&&": "||", "|": "&", "^": "|", "&": "|", "==": "!=", "!=": "==", "<": "<=", "<=": "<", ">": ">=",
          ">=": ">", "<<": ">>", ">>": "<<", "+": "-", "-": "+", "*": "+", "/": "*", "%": "/"}
 OPERATOR = re.compile(r" (\|\||&&|==|!=|<=|>=|<<|>>|[<>+\-*/%|&^]) ")
-STATEMENT = re.compile(r"\s+(?!return|throw|else|case|delete|goto|break|continue)[\w.\[\]>:*()-]+( [-+*/|&^]?= .*|\(.*\));$")
+STATEMENT = re.compile(r"\s+(?!return|throw|else|case|delete|goto|break|continue)[\w.\[\]>:*()-]+"
+                       r"( [-+*/|&^]?= .*|\(.*\));$")
 SKIPPED = re.compile(r"^\s*(//|#|\*|static_assert|using|template|namespace|case |default:|friend|public:|throw )|"
-                     r"\b(constexpr|consteval|requires|typename|enum|asm|fmt::|operator|class|struct|sizeof)\b|std::cout|throw ")
+                     r"\b(constexpr|consteval|requires|typename|enum|asm|fmt::|operator|class|struct|sizeof)\b|"
+                     r"std::cout|throw ")
 
 
 def masked(line):
@@ -70,10 +74,9 @@ def operands(text, match, fresh):
     while i > 0 and begin is None:
         c = text[i - 1]
         depth += (c in ")]}") - (c in "([{")
-        stop = re.search(r"( \S+ |\breturn |, |; )$", text[max(0, i - 5):i] if not text[:i].endswith("return ") else "return ")
-        if depth < 0:
-            begin = i
-        elif depth == 0 and (c in ",;?" or (stop and (stop[1].strip() not in LEVEL or LEVEL[stop[1].strip()] < level))):
+        near = "return " if text[:i].endswith("return ") else text[max(0, i - 5):i]
+        stop = re.search(r"( \S+ |\breturn |, |; )$", near)
+        if depth < 0 or depth == 0 and (c in ",;?" or stop and LEVEL.get(stop[1].strip(), -1) < level):
             begin = i
         i -= 1
     if begin is None:
@@ -85,7 +88,8 @@ def operands(text, match, fresh):
         c = text[i]
         depth += (c in "([{") - (c in ")]}")
         next_operator = re.match(r" (\S+) ", text[i:])
-        next_level = LEVEL.get(next_operator[1], -1 if re.fullmatch(r"[?:]|[-+*/|&]?=", next_operator[1]) else 99) if next_operator else 99
+        word = next_operator[1] if next_operator else ""
+        next_level = LEVEL.get(word, -1 if re.fullmatch(r"[?:]|[-+*/|&]?=", word) else 99)
         if depth < 0 or (depth == 0 and (c in ",;" or next_level <= level)):
             end = i
             break
@@ -99,8 +103,10 @@ def candidates(line, before):
         return
     fresh = before.rstrip().endswith((";", "{", "}", ":")) or before.strip().startswith("//") or not before.strip()
     choose = "(::ulp::mutant(@) ? {} : {})"
-    if (m := re.search(r"\bif \(", text)) and (end := closing(text, m.end() - 1)) > 0 and not re.search(r"[;=] ", text[m.end():end].replace("== ", "").replace("!= ", "").replace("<= ", "").replace(">= ", "")):
-        yield "condition", line[:m.end()], f"::ulp::mutant(@) != static_cast<bool>({line[m.end():end - 1]})", line[end - 1:]
+    if (m := re.search(r"\bif \(", text)) and (end := closing(text, m.end() - 1)) > 0:
+        if not re.search(r"[;=] ", re.sub(r"[=!<>]= ", "", text[m.end():end])):
+            condition = line[m.end():end - 1]
+            yield "condition", line[:m.end()], f"::ulp::mutant(@) != static_cast<bool>({condition})", line[end - 1:]
     for m in OPERATOR.finditer(text):
         if m[1] in ("<<", ">>") and re.search(r"\b(out|stream|text|error|is|std::cerr)\b", text[:m.start()]):
             continue
@@ -108,7 +114,7 @@ def candidates(line, before):
             begin, end = found
             wrong = line[begin:m.start()] + f" {WRONG[m[1]]} " + line[m.end():end]
             yield "operator " + m[1], line[:begin], choose.format(wrong, line[begin:end]), line[end:]
-    for m in re.finditer(r"(?<![\w.'\"])\d+(?![\w.'])", text):
+    for m in re.finditer(r"(?<!\de-)(?<![\w.'\"])\d+(?![\w.'])", text):
         if not re.search(r"[<]$", text[:m.start()]):
             yield "constant", line[:m.start()], choose.format(f"{m[0]} + 1", m[0]), line[m.end():]
     for m in re.finditer(r"\b(true|false)\b(?![^(]*>)", text):
@@ -126,7 +132,8 @@ def candidates(line, before):
 def python_candidates(source):
     """The same of a Python file: by line, from its syntax tree."""
     swaps = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==", ast.Is: "is not",
-             ast.IsNot: "is", ast.In: "not in", ast.NotIn: "in", ast.Add: "-", ast.Sub: "+", ast.Mult: "+", ast.LShift: ">>"}
+             ast.IsNot: "is", ast.In: "not in", ast.NotIn: "in", ast.Add: "-", ast.Sub: "+", ast.Mult: "+",
+             ast.LShift: ">>"}
     lines = source.split("\n")
 
     def text(node):
@@ -143,13 +150,14 @@ def python_candidates(source):
             wrong = None
             if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in swaps:
                 wrong = f"{text(node.left)} {swaps[type(node.ops[0])]} {text(node.comparators[0])}"
-            elif isinstance(node, ast.BinOp) and type(node.op) in swaps and "'" not in text(node) and '"' not in text(node):
+            elif isinstance(node, ast.BinOp) and type(node.op) in swaps and not re.search("['\"]", text(node)):
                 wrong = f"{text(node.left)} {swaps[type(node.op)]} {text(node.right)}"
             elif isinstance(node, ast.IfExp):
                 wrong = f"{text(node.orelse)} if {text(node.test)} else {text(node.body)}"
             elif isinstance(node, ast.BoolOp) and len(node.values) == 2:
-                wrong = f"{text(node.values[0])} {'or' if isinstance(node.op, ast.And) else 'and'} {text(node.values[1])}"
-            elif isinstance(node, ast.Constant) and type(node.value) in (int, bool) and "f'" not in line and 'f"' not in line:
+                other = "or" if isinstance(node.op, ast.And) else "and"
+                wrong = f"{text(node.values[0])} {other} {text(node.values[1])}"
+            elif isinstance(node, ast.Constant) and type(node.value) in (int, bool) and not re.search("f['\"]", line):
                 wrong = repr(not node.value) if isinstance(node.value, bool) else repr(node.value + 1)
             if wrong:
                 right = text(node)
@@ -158,7 +166,7 @@ def python_candidates(source):
 
 
 def mutants_of(file, count):
-    """[(name, line number, the new line)]: those by hand, and `count` by rule, no two in one line. Fixed by the sources alone."""
+    """[(place, name, line number, the new line)]: those by hand, and `count` by rule, no two in one line."""
     source = (ROOT / file).read_text()
     lines = source.split("\n")
     chosen = {}
@@ -169,7 +177,7 @@ def mutants_of(file, count):
                 raise SystemExit(f"known.py: '{old}' is in {len(found)} lines of {file}, not in one")
             i = found[0]
             wrong = (f"if (::ulp::mutant(@)) {{ {new} }} else {{ {old} }}" if old.endswith(";") else
-                     f"(({new}) if _mutant(@) else ({old}))" if file.endswith(".py") else f"(::ulp::mutant(@) ? {new} : {old})")
+                     f"(::ulp::mutant(@) ? {new} : {old})")
             chosen[i] = (f"by hand: {old} -> {new}", lines[i].replace(old, wrong, 1))
     by_line = {}
     if file.endswith(".py"):
@@ -232,13 +240,14 @@ def write_if_changed(file, text):
 
 
 def write_tree(mutants):
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
     mutated = {m.file for m in mutants} | set(FILES)
-    for name in filter(None, listed):
+    for name in filter(None, listed.stdout.split("\0")):
         source, target = ROOT / name, TREE / name
         if name in mutated or not source.is_file():
             continue
-        if not target.exists() or target.stat().st_mtime < source.stat().st_mtime or target.stat().st_size != source.stat().st_size:
+        before, now = target.stat() if target.exists() else None, source.stat()
+        if before is None or before.st_mtime < now.st_mtime or before.st_size != now.st_size:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, target)
     by_file = {}
@@ -250,7 +259,8 @@ def write_tree(mutants):
             lines[mutant.index] = mutant.new.replace("@", str(mutant.number))
         if file.endswith(".py"):
             # After the module's description and its imports from __future__.
-            last = max((n.end_lineno for n in ast.parse((ROOT / file).read_text()).body if isinstance(n, ast.ImportFrom) and n.module == "__future__"
+            last = max((n.end_lineno for n in ast.parse((ROOT / file).read_text()).body
+                        if isinstance(n, ast.ImportFrom) and n.module == "__future__"
                         or isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant)), default=0)
             lines.insert(last, "from ._mutants import mutant as _mutant")
         write_if_changed(TREE / file, "\n".join(lines))
@@ -275,7 +285,8 @@ def build(jobs, programs):
     if not (BUILD / "build.ninja").exists():
         header = pathlib.Path(__file__).with_name("mutant.hpp")
         environment = ROOT / "build/release/venv/bin/python"
-        subprocess.run(["cmake", "-S", TREE, "-B", BUILD, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DULPLAB_GPU=OFF",
+        subprocess.run(["cmake", "-S", TREE, "-B", BUILD, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
+                        "-DULPLAB_GPU=OFF",
                         *([f"-DPython_EXECUTABLE={environment}"] if environment.exists() else []),
                         f"-DCMAKE_CXX_FLAGS_RELEASE=-O1 -w -Wno-narrowing -include {header}"],
                        check=True, stdout=subprocess.DEVNULL)
@@ -290,7 +301,8 @@ def build(jobs, programs):
         output = done.stdout + done.stderr
         (WORK / "build.log").write_text(output)
         at = {(m.file, m.index + 1): m for m in mutants}
-        blamed = {at[place].key for m in re.finditer(r"tree/([\w./]+):(\d+)", output) if (place := (m[1], int(m[2]))) in at}
+        named = {(m[1], int(m[2])) for m in re.finditer(r"tree/([\w./]+):(\d+)", output)}
+        blamed = {mutant.key for place, mutant in at.items() if place in named}
         if not blamed:
             raise SystemExit(f"The mutants' build fails; see {WORK / 'build.log'}")
         file = WORK / "dropped.json"
@@ -312,8 +324,9 @@ def commands(programs):
     environment = ROOT / "build/release/venv/bin/python"
     if environment.exists() and "python" in programs:
         for test in PYTHON_TESTS:
-            found[f"python: {test}"] = [str(ROOT / "tests/engine/python/run_pytest.sh"), str(environment), str(BUILD / "python"),
-                                        str(BUILD / "bin/ulplab"), str(ROOT / "tests/engine/python" / test)]
+            files = [ROOT / "tests/engine/python/run_pytest.sh", environment, BUILD / "python", BUILD / "bin/ulplab",
+                     ROOT / "tests/engine/python" / test]
+            found[f"python: {test}"] = [str(file) for file in files]
     return found
 
 
@@ -332,8 +345,9 @@ def run(command, seconds, **variables):
 
 
 def covered(mutants, all_commands, jobs, most_seconds):
-    """{test case: [seconds, mutants that it reaches]}, of every test case that passes without a mutant in so many seconds."""
-    file, digest = WORK / "reached.json", hashlib.sha256(repr([(m.key, m.number) for m in mutants]).encode()).hexdigest()
+    """{test case: [seconds, mutants that it reaches]}, of each that passes without a mutant within that time."""
+    file = WORK / "reached.json"
+    digest = hashlib.sha256(repr([(m.key, m.number) for m in mutants]).encode()).hexdigest()
     kept = json.loads(file.read_text()) if file.exists() else {}
     tests = kept["tests"] if kept.get("digest") == digest else {}
 
@@ -347,12 +361,13 @@ def covered(mutants, all_commands, jobs, most_seconds):
         found = [i for i, b in enumerate(reached.read_bytes()) if b] if reached.exists() else []
         reached.unlink(missing_ok=True)
         if code != 0:
-            print(f"left out, {'too long' if code is None else f'fails with {code}'} without a mutant: {name}", flush=True)
+            why = "too long" if code is None else f"fails with {code}"
+            print(f"left out, {why} without a mutant: {name}", flush=True)
             return name, None
         return name, [seconds, found]
 
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        tests.update(pool.map(measure, [(name, command) for name, command in all_commands.items() if name not in tests]))
+        tests.update(pool.map(measure, [item for item in all_commands.items() if item[0] not in tests]))
     file.write_text(json.dumps({"digest": digest, "tests": tests}))
     return {name: value for name, value in tests.items() if value and name in all_commands}
 
@@ -365,11 +380,12 @@ def judge(mutant, tests, all_commands, most_seconds):
         code, output = run(all_commands[name], 10 * seconds + 10, ULPLAB_MUTANT=str(mutant.number))
         ran += 1
         if code != 0:
-            return {"verdict": "killed", "by": name}
+            return {"verdict": "killed", "by": name + (", by its time" if code is None else "")}
         spent += time.monotonic() - begin
         if spent > most_seconds:
             break
-    return {"verdict": "alive" if near else "alive, not reached", "by": f"{ran} of {len(near)} test cases that reach it"}
+    verdict = "alive" if near else "alive, not reached"
+    return {"verdict": verdict, "by": f"{ran} of {len(near)} test cases that reach it"}
 
 
 def main():
@@ -398,7 +414,8 @@ def main():
         all_commands = commands(options.programs)
         tests = covered(mutants, all_commands, options.jobs, 60)
         end = time.monotonic() + options.seconds
-        run_now = [m for m in wanted if not m.equivalent() and (m.key not in found or options.again and found[m.key]["verdict"] != "killed")]
+        run_now = [m for m in wanted if not m.equivalent() and
+                   (m.key not in found or options.again and found[m.key]["verdict"] != "killed")]
         random.Random(1).shuffle(run_now)
 
         def one(m):
@@ -430,7 +447,8 @@ def main():
     for m, verdict in alive:
         print(f"{verdict}: {m.place}  {m.name}")
     share = total["killed"] / max(1, total["killed"] + total["alive"])
-    print(f"{total['killed']} of {total['killed'] + total['alive']} killed ({100 * share:.1f} %), {total['equivalent']} equivalent")
+    run_count = total["killed"] + total["alive"]
+    print(f"{total['killed']} of {run_count} killed ({100 * share:.1f} %), {total['equivalent']} equivalent")
     return 1 if alive else 0
 
 

@@ -1,17 +1,21 @@
 // Formats as JSON, and P3109's formats against the working group's tables of values.
 #include <doctest/doctest.h>
 
+#include <bit>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/files/format_file.hpp"
 #include "engine/files/sha256.hpp"
+#include "softfloat/comparison.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/names.hpp"
+#include "softfloat/round.hpp"
 #include "softfloat/text.hpp"
 #include "softfloat/value_table.hpp"
 #include "tests/shared_data.hpp"
@@ -133,4 +137,21 @@ TEST_CASE("a file describes a format, under its own name") {
     CHECK_THROWS_AS(format_by_name(file.string()), DataError);
     std::filesystem::remove(file);
     CHECK_THROWS_AS(format_by_name(file.string()), DataError);
+}
+
+TEST_CASE("formats that are tables: classes of their numbers, flags of what vanishes") {
+    const FloatFormat format = format_by_name("hif8");
+    Context context;
+    const auto code_of = [&](float x) {
+        return convert_bits(format, formats::fp32, std::bit_cast<std::uint32_t>(x), context);
+    };
+    CHECK(classify_bits(format, code_of(1)) == NumberClass::positive_normal);
+    CHECK(classify_bits(format, code_of(-1)) == NumberClass::negative_normal);
+    for (const auto& [less, more] :
+         {std::pair{-2.0F, -1.0F}, {-1.0F, 0.0F}, {0.0F, 0.5F}, {0.5F, 1.0F}, {1.0F, 64.0F}}) {
+        CHECK(compare_bits(format, code_of(less), code_of(more), context) == Order::less);
+    }
+    CHECK(context.flags == 0);
+    CHECK(classify_bits(format, code_of(0x1p-100F)) == NumberClass::positive_zero);
+    CHECK(context.flags == (flag::underflow | flag::inexact));
 }

@@ -31,7 +31,8 @@ class File {
 /// A version 1 file with this dictionary and elements.
 std::string npy(const std::string& dictionary, const std::string& elements) {
     const std::string header = dictionary + "\n";
-    return std::string("\x93NUMPY\x01", 7) + '\0' + static_cast<char>(header.size()) + '\0' + header + elements;
+    return std::string("\x93NUMPY\x01", 7) + '\0' + static_cast<char>(header.size() & 0xFF) +
+           static_cast<char>(header.size() >> 8) + header + elements;
 }
 
 void check_refused(const File& file, const std::string& bytes, const char* message) {

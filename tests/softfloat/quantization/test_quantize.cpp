@@ -10,8 +10,11 @@
 #include <string>
 
 #include "softfloat/quantization/fp64_operands.hpp"
+#include "softfloat/quantization/layout.hpp"
 #include "softfloat/quantization/quantize.hpp"
+#include "softfloat/quantization/scale_of_block.hpp"
 #include "softfloat/round.hpp"
+#include "softfloat/support/philox.hpp"
 #include "tests/softfloat/cases.hpp"
 #include "tests/softfloat/quantization/reference.hpp"
 
@@ -436,6 +439,30 @@ TEST_CASE("elements beyond the largest saturate also where they are drawn and sc
     Quantization beyond = quantization_by_name("mxfp8_nv");
     beyond.scale.largest = 0.25F;
     CHECK(quantized(beyond, std::vector<float>(32, 0x1.8p127F), 1).scales[0] == 0x1p127F);
+}
+
+TEST_CASE("fresh signs are the bits of Philox's words, 1 for a minus") {
+    const std::vector<float> signs = hadamard_signs({512, HadamardSigns::fresh}, 7 | std::uint64_t{9} << 32, 3);
+    for (std::uint32_t i = 0; i < 512; ++i) {
+        const philox::Block words = philox::generate({i / 128, 0, 3, 0}, {7, 9});
+        CHECK(signs[i] == ((words[i / 32 % 4] >> (i % 32) & 1) != 0 ? -1.0F : 1.0F));
+    }
+}
+
+TEST_CASE("what fills a line up is zero, whatever lies behind the line in memory") {
+    const float numbers[] = {1, 2, 3, 9, 4, 5, 6, 9};
+    const auto filled = gathered(MatrixView(numbers, 2, 3, 4, 1), 4);
+    CHECK(std::vector<float>(filled.begin(), filled.end()) == std::vector<float>{1, 2, 3, 0, 4, 5, 6, 0});
+}
+
+TEST_CASE("an infinity or a NaN that a row skips is no largest number") {
+    constexpr float infinity = std::numeric_limits<float>::infinity();
+    Quantization how = quantization_by_name("mxfp8");
+    const float numbers[] = {0.5F, -infinity, 0.25F};
+    CHECK(largest_magnitude(how, numbers, 3) == infinity);
+    how.infinity = SpecialScale::skipped;
+    CHECK(largest_magnitude(how, numbers, 3) == 0.5F);
+    CHECK(largest_magnitude(how, numbers, 0) == 0);
 }
 
 TEST_CASE("an infinity in one block leaves NVFP4's factor of all") {
