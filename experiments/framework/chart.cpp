@@ -372,7 +372,7 @@ std::vector<int> colours_of(const std::vector<std::string>& names, std::vector<i
 int page_foot(const Figure& drawing) {
     const Axis& x = drawing.axes.x;
     if (x.names.size() <= 3) return 30;
-    const double letter = name_slant(x) == 60 ? 7.2 : 4.8;  // the height of one, turned
+    const double letter = name_slant(x) == 60 ? 6.4 : 4.3;  // the height of one, turned
     return 30 + static_cast<int>(letter * static_cast<double>(longest_name(x))) - (x.label.empty() ? 20 : 0);
 }
 
@@ -386,7 +386,7 @@ std::string axis_settings(const Figure& drawing) {
         const double label = x.label.empty() ? 2.5 : 4.5;
         text += fmt::format("set bmargin ({} + caption_lines)\nif (page) {{ set bmargin at screen {:.3f} }}\n",
                             label + 1.1 * static_cast<double>(name_lines(x) - 1),
-                            (page_foot(drawing) + 40.0) / (page_foot(drawing) + 240.0));
+                            (page_foot(drawing) + 5.0) / (page_foot(drawing) + 240.0));
     }
     return text;
 }
