@@ -92,7 +92,7 @@ std::string svg_html(std::string svg, const std::string& name, const std::string
     };
     for (const auto& [from, to] : colours) replace_all(svg, from, to);
     // gnuplot gives marks and curves the same ids in every drawing; in one page each drawing needs its own.
-    for (const char* reference : {"id='gp", "#gp", "id=\"gp"}) {
+    for (const char* reference : {"id='gp", "#gp", "id=\"gp", "id='te", "#te", "id='gr", "#gr"}) {
         std::string own = reference;
         own.insert(own.size() - 2, name + "_");
         replace_all(svg, reference, own);

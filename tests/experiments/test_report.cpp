@@ -110,7 +110,7 @@ TEST_CASE("the report takes nothing from a record for more than text") {
     result.claims = {{"<i>", "<i>", "<i>", "<i>", "<i>", Verdict::refuted}};
     result.figures = {{"a", "A", "", "<i>", "<i>", "<svg viewBox=\"0 0 9 6\"><script>x()</script></svg>", "<i>"},
                       {"b", "B", "", "", "", "<svg viewBox=\"0 0 9 6\"></svg><form>"}};
-    CHECK(has(page_of({result}, "report-overflow.html"), "<h2>{{register}}</h2>"));
+    CHECK(has(page_of({result}, "report-overflow.html"), "<p class=\"topic\">{{register}}</p>"));
     for (const ReportPage& page : report_pages({result})) {
         CHECK_FALSE(has(page.html, "<i>"));
         CHECK_FALSE(has(page.html, "<form"));
@@ -228,8 +228,9 @@ TEST_CASE(
     CHECK(page.find("ordinary values") == page.rfind("ordinary values"));
     CHECK(has(page, "<p>A. B. C.</p>\n<details class=\"evidence\"><summary><span class=\"badge\">units verified live"));
     CHECK(has(page,
-              "<p>D.</p>\n<p>set so</p>\n<p class=\"source\">Units: one, fp16-&gt;fp32 (sm_90:mma.fp16.fp32). <a "
-              "href=\"#evidence\">"));
+              "<p>D.</p>\n<p><a href=\"#evidence\">Setting and units</a></p>\n<p class=\"source\">Units: one, "
+              "fp16-&gt;fp32 (sm_90:mma.fp16.fp32). <a href=\"#evidence\">"));
+    CHECK(has(page, "<li>9 figures: set so</li>"));
     result.experiment = "overflow";
     result.claims = {{"overflow.norm_fp16_overflow", "s", "It overflows.", "", "3 fours", Verdict::undecided}};
     CHECK(has(page_of({result}, "report-overflow.html"),
