@@ -398,7 +398,7 @@ std::string chart(const Figure& drawing) {
     }
     const bool binades = std::ranges::count(drawing.looks, Mark::histogram, &Look::mark) > 0;
     text += fmt::format("set clip two\nset boxwidth {}\n", binades ? 1 : drawing.bar_width) + guides_of(drawing);
-    text += "if (page) { set key off; set tmargin 1; set rmargin 1.5 }\n";
+    text += "if (page) { set key off; set tmargin 1; set rmargin 3 }\n";
     return text + (drawing.panels.empty() ? plot_of(drawing, 0) : panels_of(drawing));
 }
 
