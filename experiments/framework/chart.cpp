@@ -59,8 +59,8 @@ std::string settings_of(char letter, const Axis& axis) {
     std::string text;
     if (!axis.label.empty()) text += fmt::format("set {}label {} noenhanced\n", letter, gnuplot_string(axis.label));
     if (const std::size_t most = letter == 'y' ? 24 : 34; axis.label.size() > most) {  // a page's sheet is small
-        text += fmt::format("if (page) {{ set {}label {} noenhanced }}\n", letter,
-                            gnuplot_lines(wrapped(axis.label, most)));
+        text += fmt::format("if (page) {{ set {}label {} noenhanced{} }}\n", letter,
+                            gnuplot_lines(wrapped(axis.label, most)), letter == 'x' ? "; set bmargin 4.9" : "");
     }
     if (axis.log_base > 1) text += fmt::format("set logscale {} {}\n", letter, axis.log_base);
     if (const std::string format = format_of(axis); !format.empty()) {
@@ -320,7 +320,7 @@ std::string panels_of(const Figure& drawing) {
         "if (page) {{ set multiplot layout {},1 margins {},0.97,{},{} spacing 0,{} }} else {{\n"
         "set multiplot title title_text noenhanced font large layout {},2 margins {},0.985,(0.18 + 0.027 * "
         "caption_lines),{} spacing {} }}\n",
-        count, drawing.axes.y.label.empty() ? 0.11 : 0.19, 0.24 / count, 1 - 0.1 / count, 0.34 / count, (count + 1) / 2,
+        count, drawing.axes.y.label.empty() ? 0.16 : 0.2, 0.24 / count, 1 - 0.1 / count, 0.34 / count, (count + 1) / 2,
         drawing.axes.y.label.empty() ? 0.075 : 0.125, rows ? 0.87 : 0.85, rows ? "0.08,0.14" : "0.09,0");
     for (int p = 0; p < count; ++p) {
         const Panel& panel = drawing.panels[static_cast<std::size_t>(p)];
