@@ -29,6 +29,7 @@ set bmargin at screen (page ? 0.17 : 0.185 + 0.027 * caption_lines)
 set xlabel 'step'
 set ylabel difference_label noenhanced font small
 set yrange [-reach:reach]
+if (page) { set ytics tic(2 * reach) }
 set key off
 plot 'data.csv' using (x_of(series(arms + 2))):5 with filledcurves closed linecolor rgb reference_colour fillstyle solid 0.18 noborder title series(arms + 2) noenhanced, \
     0 with lines linecolor rgb reference_colour linewidth 2 title series(2) noenhanced, \

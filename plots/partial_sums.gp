@@ -6,6 +6,7 @@ set format xy '2^{%L}'
 set xrange [64:*]
 set yrange [1024:2**21]
 set ytics 4
+if (page) { set xtics 8; set xlabel '' }
 set object 1 rectangle from graph 0,first 2**19.5 to graph 1,first 2**20.5 behind fillcolor rgb 0xEEEEEE fillstyle solid border rgb 0xBBBBBB
 set label 2 'infinite' at graph 0.98,first 2**20 right font tiny
 set xlabel 'number of sixteens'
@@ -26,6 +27,7 @@ unset object 1
 set title 'matrix units, by accumulator' font small offset 0,-0.3
 # A row for each unit, as the sums lie on each other. Rows of data.csv: an exact sum, an infinite one, any other.
 set ylabel ''
+set xlabel 'number of sixteens'
 unset logscale y
 set ytics autofreq
 units = series_count - 7

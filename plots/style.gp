@@ -61,8 +61,8 @@ if (page) {
     set key off
     set tmargin 1
 }
-set bmargin (page ? 3.3 : 4.5 + caption_lines)
-set rmargin (page ? 1.5 : 3)
+set bmargin (page ? 3.7 : 4.5 + caption_lines)
+set rmargin 3
 
 # Rows of data.csv are figure, series, x, x_bits, y, y_format, y_bits. With these, `using (x_of(name)):(column(5))`
 # takes one series of this figure.

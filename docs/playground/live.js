@@ -28,7 +28,7 @@
       input.value = value;
       return [name, input, make('label', {}, label + ' ', input)];
     });
-    const content = make('div', {class: 'live-content'}), sentence = make('p', {'aria-live': 'polite'});
+    const content = make('div', {class: 'live-content', tabindex: 0}), sentence = make('p', {'aria-live': 'polite'});
     const marks = tasks.map(([text]) => make('li', {}, text));
     box.append(make('div', {class: 'live-fields'}, ...inputs.map(row => row[2])), content, sentence,
                make('p', {}, make('strong', {}, 'Tasks')), make('ol', {class: 'live-tasks'}, ...marks));

@@ -59,8 +59,8 @@ std::string settings_of(char letter, const Axis& axis) {
     std::string text;
     if (!axis.label.empty()) text += fmt::format("set {}label {} noenhanced\n", letter, gnuplot_string(axis.label));
     if (const std::size_t most = letter == 'y' ? 24 : 34; axis.label.size() > most) {  // a page's sheet is small
-        text += fmt::format("if (page) {{ set {}label {} noenhanced }}\n", letter,
-                            gnuplot_lines(wrapped(axis.label, most)));
+        text += fmt::format("if (page) {{ set {}label {} noenhanced{} }}\n", letter,
+                            gnuplot_lines(wrapped(axis.label, most)), letter == 'x' ? "; set bmargin 4.9" : "");
     }
     if (axis.log_base > 1) text += fmt::format("set logscale {} {}\n", letter, axis.log_base);
     if (const std::string format = format_of(axis); !format.empty()) {
@@ -319,7 +319,7 @@ std::string panels_of(const Figure& drawing) {
         "if (page) {{ set multiplot layout {},1 margins {},0.97,{},{} spacing 0,{} }} else {{\n"
         "set multiplot title title_text noenhanced font large layout {},2 margins {},0.985,(0.18 + 0.027 * "
         "caption_lines),{} spacing {} }}\n",
-        count, drawing.axes.y.label.empty() ? 0.11 : 0.19, 0.24 / count, 1 - 0.1 / count, 0.34 / count, (count + 1) / 2,
+        count, drawing.axes.y.label.empty() ? 0.16 : 0.2, 0.24 / count, 1 - 0.1 / count, 0.34 / count, (count + 1) / 2,
         drawing.axes.y.label.empty() ? 0.075 : 0.125, rows ? 0.87 : 0.85, rows ? "0.08,0.14" : "0.09,0");
     for (int p = 0; p < count; ++p) {
         const Panel& panel = drawing.panels[static_cast<std::size_t>(p)];
@@ -371,7 +371,7 @@ std::vector<int> colours_of(const std::vector<std::string>& names, std::vector<i
 int page_foot(const Figure& drawing) {
     const Axis& x = drawing.axes.x;
     if (x.names.size() <= 3) return 30;
-    const double letter = name_slant(x) == 60 ? 7.2 : 4.8;  // the height of one, turned
+    const double letter = name_slant(x) == 60 ? 6.4 : 4.3;  // the height of one, turned
     return 30 + static_cast<int>(letter * static_cast<double>(longest_name(x))) - (x.label.empty() ? 20 : 0);
 }
 
@@ -385,7 +385,7 @@ std::string axis_settings(const Figure& drawing) {
         const double label = x.label.empty() ? 2.5 : 4.5;
         text += fmt::format("set bmargin ({} + caption_lines)\nif (page) {{ set bmargin at screen {:.3f} }}\n",
                             label + 1.1 * static_cast<double>(name_lines(x) - 1),
-                            (page_foot(drawing) + 40.0) / (page_foot(drawing) + 240.0));
+                            (page_foot(drawing) + 5.0) / (page_foot(drawing) + 240.0));
     }
     return text;
 }
@@ -397,7 +397,7 @@ std::string chart(const Figure& drawing) {
     }
     const bool binades = std::ranges::count(drawing.looks, Mark::histogram, &Look::mark) > 0;
     text += fmt::format("set clip two\nset boxwidth {}\n", binades ? 1 : drawing.bar_width) + guides_of(drawing);
-    text += "if (page) { set key off; set tmargin 1; set rmargin 1.5 }\n";
+    text += "if (page) { set key off; set tmargin 1; set rmargin 3 }\n";
     return text + (drawing.panels.empty() ? plot_of(drawing, 0) : panels_of(drawing));
 }
 

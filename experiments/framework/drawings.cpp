@@ -92,7 +92,7 @@ std::string svg_html(std::string svg, const std::string& name, const std::string
     };
     for (const auto& [from, to] : colours) replace_all(svg, from, to);
     // gnuplot gives marks and curves the same ids in every drawing; in one page each drawing needs its own.
-    for (const char* reference : {"id='gp", "#gp", "id=\"gp"}) {
+    for (const char* reference : {"id='gp", "#gp", "id=\"gp", "id='te", "#te", "id='gr", "#gr"}) {
         std::string own = reference;
         own.insert(own.size() - 2, name + "_");
         replace_all(svg, reference, own);
@@ -116,12 +116,14 @@ std::string key_html(std::string_view svg) {
         const std::string name(svg.substr(title + mark.size(), end - title - mark.size()));
         at = svg.find("\"gnuplot_plot_", end);
         const std::size_t colour = svg.find(stroke, end);
-        if (name.starts_with("gnuplot_plot_") || colour >= std::min(at, svg.size())) continue;
+        if (name.starts_with("gnuplot_plot_") || name.find('<') != std::string::npos ||
+            colour >= std::min(at, svg.size()))
+            continue;
         const std::string whole = name.substr(0, name.find(" minus "));  // has the colour of its difference
         if (html.find(">" + name + "<") != std::string::npos || html.find(">" + whole + "<") != std::string::npos)
             continue;
         html += fmt::format("<span style=\"border-color:{}\">{}</span>\n",
-                            svg.substr(colour + 1, svg.find(')', colour) - colour), name);
+                            escaped(svg.substr(colour + 1, svg.find(')', colour) - colour)), name);
     }
     return html.empty() ? "" : "<span class=\"key\">\n" + html + "</span>\n";
 }
@@ -180,7 +182,7 @@ std::string units_html(const StoredResult& result, const StoredFigure& figure) {
         if (figure.evidence.find(unit) != std::string::npos) names += (names.empty() ? "" : "; ") + escaped(unit);
     }
     if (names.empty()) return figure.evidence.empty() ? "" : "<p>" + prose_html(figure.evidence) + "</p>\n";
-    return fmt::format("<p>Units: {}. <a href=\"#evidence\">What stands behind them</a></p>\n", names);
+    return fmt::format("<p class=\"source\">Units: {}. <a href=\"#evidence\">What stands behind them</a></p>\n", names);
 }
 
 }  // namespace

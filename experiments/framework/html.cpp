@@ -41,8 +41,8 @@ std::string with_powers(std::string_view html) {
             at = end;
             continue;
         }
-        const bool raised =
-            !literal && html[at] == '^' && at > 0 && std::isdigit(static_cast<unsigned char>(html[at - 1])) != 0;
+        const bool raised = !literal && html[at] == '^' && at > 0 &&
+                            (html[at - 1] == ')' || std::isalnum(static_cast<unsigned char>(html[at - 1])) != 0);
         const std::size_t open = raised && at + 1 < html.size() && html[at + 1] == '(' ? 1 : 0;
         std::size_t end = at + 1 + open;
         if (raised && end < html.size() && html[end] == '-') ++end;

@@ -52,13 +52,23 @@ std::string run_html(const StoredResult& result) {
 }
 
 /// What stands behind the units of a chapter, each once.
-std::string evidence_html(const Results& results) {
+/// Captions that several figures share become links to here.
+std::string with_evidence(std::string html, const Results& results) {
+    constexpr int times_said = 3;
     std::set<std::string> lines;
-    for (const StoredResult& result : results) lines.insert(result.evidence.begin(), result.evidence.end());
-    if (lines.empty()) return "";
-    std::string html =
-        "<details id=\"evidence\"><summary>What stands behind the units of this chapter</summary>\n<ul>\n";
-    for (const std::string& line : lines) html += fmt::format("<li>{}</li>\n", escaped(line));
+    std::map<std::string, int> captions;
+    for (const StoredResult& result : results) {
+        for (const std::string& line : result.evidence) lines.insert(escaped(line));
+        for (const StoredFigure& figure : result.figures) ++captions[prose_html(figure.caption)];
+    }
+    for (const auto& [caption, times] : captions) {
+        if (times <= times_said || caption.empty()) continue;
+        lines.insert(fmt::format("{} figures: {}", times, caption));
+        replace_all(html, "<p>" + caption + "</p>\n", "<p><a href=\"#evidence\">Setting and units</a></p>\n");
+    }
+    if (lines.empty()) return html;
+    html += "<details id=\"evidence\"><summary>What stands behind the figures of this chapter</summary>\n<ul>\n";
+    for (const std::string& line : lines) html += fmt::format("<li>{}</li>\n", line);
     return html + "</ul>\n</details>\n";
 }
 
@@ -138,7 +148,7 @@ std::string chapter_html(const Results& results, const std::string& chapter, con
     if (results.size() > 1) html += "<ul class=\"contents\">\n" + contents + "</ul>\n";
     html += "<div class=\"findings\">\n";
     for (const StoredResult& result : results) html += section_html(result, reported);
-    return html + "</div>\n" + evidence_html(results);
+    return with_evidence(html + "</div>\n", results);
 }
 
 struct Link {

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-DESK, PHONE = (1440, 900), (400, 800)
+DESK, PHONE, SMALL = (1440, 900), (400, 800), (320, 640)
 MOST_SCREENS = {DESK: 6, PHONE: 10}  # of a chapter as it opens
 LEAST_LABEL = 12    # pixels, as shown
 MOST_REPEATED = 3   # times a long sentence
@@ -73,7 +73,7 @@ class Browser:
 
     def open(self, address, size, scheme):
         self.call("Emulation.setDeviceMetricsOverride", width=size[0], height=size[1], deviceScaleFactor=1,
-                  mobile=size == PHONE)
+                  mobile=size != DESK)
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         self.events = []
         self.call("Page.navigate", url=address)
@@ -231,16 +231,16 @@ def main():
     shots = pathlib.Path(sys.argv[4]) if len(sys.argv) > 4 else None
     faults, figures, pictures = [], 0, 0
     browser = Browser(program)
-    views = [(DESK, "light"), (PHONE, "dark")] + ([(DESK, "dark"), (PHONE, "light")] if shots else [])
+    views = [(DESK, "light"), (PHONE, "dark"), (SMALL, "light")] + ([(DESK, "dark"), (PHONE, "light")] if shots else [])
     for page in pages + lessons:
         for size, scheme in views:
             where = f"{page.name}, {size[0]} pixels, {scheme}"
             fail = lambda what: faults.append(f"{where}: {what}")
             browser.open(page.as_uri(), size, scheme)
             height = browser.ask("document.documentElement.scrollHeight")
-            if page.name.startswith("report-") and page.stem not in LISTS and height > MOST_SCREENS[size] * size[1]:
+            if page.name.startswith("report-") and page.stem not in LISTS and height > MOST_SCREENS.get(size, 99) * size[1]:
                 fail(f"{height / size[1]:.1f} screens, more than {MOST_SCREENS[size]}")
-            if page in pages:
+            if page in pages and size != SMALL:
                 smallest = browser.ask(SMALLEST)
                 if smallest < LEAST_LABEL - .1:
                     fail(f"letters of {smallest:.1f} pixels in a drawing")

@@ -146,8 +146,8 @@ TEST_CASE("an experiment leaves a whole record, its figures and a report") {
     const Finished run = ulplab({"run", "swamping", "--set", "samples=100", "--out", out.path().string()});
     INFO(run.output);
     REQUIRE(run.exit_code == 0);
-    for (const char* file :
-         {"result.json", "data.csv", "manifest.json", "style.gp", "block.gp", "block.svg", "block.png"}) {
+    for (const char* file : {"result.json", "data.csv", "manifest.json", "style.gp", "block.gp", "block.svg",
+                             "block.page.svg", "block.png"}) {
         CHECK(fs::exists(out / "swamping" / file));
     }
     const auto manifest = nlohmann::json::parse(read_file(out / "swamping/manifest.json"));

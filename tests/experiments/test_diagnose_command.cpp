@@ -150,6 +150,32 @@ TEST_CASE("diagnose: growth over steps, the net beside its dump, and the page") 
     CHECK(page.find("http://") == std::string::npos);
 }
 
+TEST_CASE("diagnose: its page begins with the verdict, and its table and its text name one loss scale") {
+    const test::TemporaryFolder folder;
+    dump(folder / "grad.safetensors", {0.5F, 900, std::numeric_limits<float>::infinity()});
+    const Finished finished =
+        ulplab({"diagnose", folder / "grad.safetensors", "--loss-scale", "1024", "--page", folder / "page.html"});
+    CHECK(finished.exit_code == 0);
+    const std::size_t at = finished.output.find("Lower the loss scale to 2^") + 26;
+    const std::string exponent = finished.output.substr(at, finished.output.find(',', at) - at);
+    const std::string page = read_file(folder / "page.html");
+    CHECK(page.find("<strong>With the present loss scale of 2<sup>10</sup> numbers became infinite.") <
+          page.find("<h2>"));
+    CHECK(page.find("recommended</th><td>2<sup>" + exponent + "</sup></td>") != std::string::npos);
+    CHECK(page.find("NaN</text>") != std::string::npos);
+    CHECK(page.find('`') == std::string::npos);
+
+    Safetensors contents;
+    contents.tensors.emplace("fc.weight", Tensor({2}, {0.5F, 900}));
+    write_safetensors(folder / "net.safetensors", contents);
+    const Finished weights = ulplab({"inspect", folder / "net.safetensors", "--json"});
+    INFO(weights.output);
+    CHECK(Json::parse(weights.output).at("loss_scale").at("recommended").is_null());
+    std::filesystem::rename(folder / "net.safetensors", folder / "net_grad.safetensors");
+    const Finished gradients = ulplab({"inspect", folder / "net_grad.safetensors", "--json"});
+    CHECK(Json::parse(gradients.output).at("loss_scale").at("recommended") == 4);
+}
+
 TEST_CASE("diagnose: where no loss scale suffices for the recipe, the operations that must stay in fp32 are searched") {
     const test::TemporaryFolder folder;
     dump(folder / "g.safetensors", {0.5F, 0.25F});

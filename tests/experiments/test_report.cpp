@@ -98,7 +98,7 @@ TEST_CASE("the opening answers from the comparisons with fp32, and powers are ra
               "Yet in 1 of 3 comparisons training learns as well as in fp32, in 1 it does not, in 1 "
               "the seeds do not decide"));
     CHECK(has(page, "2<sup>-11</sup> and 2<sup>-24</sup>"));
-    CHECK(prose_html("2^-11.5. a^2, x^ 2^(3 & 4^") == "2<sup>-11.5</sup>. a^2, x^ 2^(3 &amp; 4^");
+    CHECK(prose_html("2^-11.5. a^2, x^ 2^(3 & 4^") == "2<sup>-11.5</sup>. a<sup>2</sup>, x^ 2^(3 &amp; 4^");
     CHECK(with_powers("<p>2^3 <code>2^3</code> <a href=\"2^3\">2^-4</a></p>") ==
           "<p>2<sup>3</sup> <code>2^3</code> <a href=\"2^3\">2<sup>-4</sup></a></p>");
 }
@@ -110,7 +110,7 @@ TEST_CASE("the report takes nothing from a record for more than text") {
     result.claims = {{"<i>", "<i>", "<i>", "<i>", "<i>", Verdict::refuted}};
     result.figures = {{"a", "A", "", "<i>", "<i>", "<svg viewBox=\"0 0 9 6\"><script>x()</script></svg>", "<i>"},
                       {"b", "B", "", "", "", "<svg viewBox=\"0 0 9 6\"></svg><form>"}};
-    CHECK(has(page_of({result}, "report-overflow.html"), "<h2>{{register}}</h2>"));
+    CHECK(has(page_of({result}, "report-overflow.html"), "<p class=\"topic\">{{register}}</p>"));
     for (const ReportPage& page : report_pages({result})) {
         CHECK_FALSE(has(page.html, "<i>"));
         CHECK_FALSE(has(page.html, "<form"));
@@ -228,7 +228,9 @@ TEST_CASE(
     CHECK(page.find("ordinary values") == page.rfind("ordinary values"));
     CHECK(has(page, "<p>A. B. C.</p>\n<details class=\"evidence\"><summary><span class=\"badge\">units verified live"));
     CHECK(has(page,
-              "<p>D.</p>\n<p>set so</p>\n<p>Units: one, fp16-&gt;fp32 (sm_90:mma.fp16.fp32). <a href=\"#evidence\">"));
+              "<p>D.</p>\n<p><a href=\"#evidence\">Setting and units</a></p>\n<p class=\"source\">Units: one, "
+              "fp16-&gt;fp32 (sm_90:mma.fp16.fp32). <a href=\"#evidence\">"));
+    CHECK(has(page, "<li>9 figures: set so</li>"));
     result.experiment = "overflow";
     result.claims = {{"overflow.norm_fp16_overflow", "s", "It overflows.", "", "3 fours", Verdict::undecided}};
     CHECK(has(page_of({result}, "report-overflow.html"),
