@@ -62,7 +62,7 @@ Runs runs_of(std::string_view text) {
                                         tokens.begin() + static_cast<std::ptrdiff_t>(i + length), " "))));
     }
     std::ranges::sort(runs);
-    runs.erase(std::ranges::unique(runs).begin(), runs.end());
+    runs.erase(std::unique(runs.begin(), runs.end()), runs.end());
     return runs;
 }
 

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <ranges>
 #include <regex>
 #include <set>
 
@@ -107,8 +106,9 @@ ClassRules read_rules(const fs::path& file) {
         for (const auto& [key, value] : json.items()) {
             setting = key;
             if (!settings().contains(key)) {
-                throw DataError(fmt::format("there is no setting {}; there are {}", shown(key),
-                                            fmt::join(std::views::keys(settings()), ", ")));
+                std::string names;
+                for (const auto& [name, read] : settings()) names += (names.empty() ? "" : ", ") + name;
+                throw DataError(fmt::format("there is no setting {}; there are {}", shown(key), names));
             }
             settings().at(key)(rules, value);
         }

@@ -6,7 +6,6 @@
 #include <cctype>
 #include <map>
 #include <optional>
-#include <ranges>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -187,7 +186,7 @@ void read_metadata(const std::string& text, std::string submission, std::map<std
         std::string value = match[4];
         if (value.size() > 1 && (value[0] == '\'' || value[0] == '"') && value.back() == value[0])
             value = value.substr(1, value.size() - 2);
-        const std::size_t indent = match[1].length() + match[2].length();
+        const auto indent = match[1].length() + match[2].length();
         if (indent == 0 && key.starts_with("submission_")) submission = key;
         if (submission.empty() || indent > 6) continue;
         Metadata& metadata = known[submission];
@@ -349,10 +348,11 @@ void choose_files(Submission& submission, const std::vector<Own>& files, Unpacke
     if (files.empty()) note("nothing was handed in");
     if (unused.empty()) return;
     constexpr std::size_t most = 3;
-    std::string names = fmt::format("{}", fmt::join(unused | std::views::take(most), ", "));
-    if (unused.size() > most) names += fmt::format(" and {} more", unused.size() - most);
-    note(fmt::format("{} {} of no exercise by {} name", names, unused.size() == 1 ? "is" : "are",
-                     unused.size() == 1 ? "its" : "their"));
+    const std::size_t all = unused.size();
+    unused.resize(std::min(all, most));
+    std::string names = fmt::format("{}", fmt::join(unused, ", "));
+    if (all > most) names += fmt::format(" and {} more", all - most);
+    note(fmt::format("{} {} of no exercise by {} name", names, all == 1 ? "is" : "are", all == 1 ? "its" : "their"));
 }
 
 // --- Who they are.
