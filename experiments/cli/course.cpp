@@ -79,8 +79,7 @@ Action declare_course(OptionParser& app) {
     options->exporting->add_option("DIR", options->folder, "a folder that does not exist yet").required();
     options->exporting->add_flag("--gradescope", options->gradescope,
                                  "students.zip, autograder.zip for Gradescope, and a Dockerfile instead");
-    options->exporting->add_option("--exercise", options->names, "exercises that the autograder grades, all by default")
-        .repeated();
+    options->exporting->add_option("EXERCISE", options->names, "exercises that the autograder grades, all by default");
     options->exporting->add_option("--seed", options->seed, "seed of the autograder's hidden tests")
         .capture_default_str();
     options->exporting->add_option("--grader", options->grader,
