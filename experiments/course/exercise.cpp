@@ -276,7 +276,7 @@ std::size_t effort_of(const Exercise& exercise, const Words& question) {
         if (number.kind != Kind::finite) continue;
         const int zeros = std::countr_zero(number.significand);
         const auto exponent = static_cast<unsigned>(std::abs(number.exponent + zeros));
-        effort += 2 * static_cast<std::size_t>(std::bit_width(number.significand) - zeros) +
+        effort += 2 * static_cast<std::size_t>(static_cast<int>(std::bit_width(number.significand)) - zeros) +
                   static_cast<std::size_t>(std::bit_width(exponent));
     }
     return effort;
