@@ -57,7 +57,7 @@ constexpr std::string_view never =
 /// An argument whose bits in the mask are the value. The kernel takes each of these arguments as 32 bits, or
 /// (protections of memory) gives its bits above them no meaning.
 scmp_arg_cmp argument(unsigned number, std::uint32_t mask, std::uint32_t value) {
-    return SCMP_CMP(number, SCMP_CMP_MASKED_EQ, mask, value);
+    return {number, SCMP_CMP_MASKED_EQ, mask, value};
 }
 constexpr std::uint32_t all_bits = ~std::uint32_t{0};
 

@@ -543,7 +543,9 @@ TEST_CASE("a tensor that is quantised in pieces gives what the whole one gives")
         {filled, {"--hadamard=256:fresh", "--rounding=stochastic"}},
         {packed, {"--packed"}},
         {scaled, {"--scale=amax"}}};
-    for (const auto& [how, more] : cases) {
+    for (const auto& each : cases) {
+        const TensorFormat& how = each.first;
+        const std::vector<std::string>& more = each.second;
         CAPTURE(how.name);
         std::vector<std::string> options = {"--format=" + how.name};
         options.insert(options.end(), more.begin(), more.end());
