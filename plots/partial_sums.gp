@@ -6,10 +6,10 @@ set format xy '2^{%L}'
 set xrange [64:*]
 set yrange [1024:2**21]
 set ytics 4
-if (page) { set xtics 8; set xlabel '' }
+if (page) { set xtics 8 }
 set object 1 rectangle from graph 0,first 2**19.5 to graph 1,first 2**20.5 behind fillcolor rgb 0xEEEEEE fillstyle solid border rgb 0xBBBBBB
 set label 2 'infinite' at graph 0.98,first 2**20 right font tiny
-set xlabel 'number of sixteens'
+set xlabel (page ? '' : 'number of sixteens')
 set ylabel 'sum'
 set arrow 1 from graph 0,first 65504 to graph 1,first 65504 nohead linecolor rgb mark_colour dashtype 2
 set label 1 'largest fp16 number 65504' at graph 0.03,first 65504 offset 0,0.6 font tiny textcolor rgb mark_colour
