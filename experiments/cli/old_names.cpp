@@ -71,6 +71,7 @@ constexpr std::array table{
     OldName{"", "--tile-k", "--order tile=N"},
     OldName{"", "--promote", "--order promote=N"},
     OldName{"", "--narrow-sums", "--order sum=FORMAT"},
+    OldName{"course export", "--exercise", "course export --gradescope DIR NAME"},
     // Nets.
     OldName{"train", "--save-weights", "--out"},
     OldName{"search format", "--recipes", "--recipe"},

@@ -166,7 +166,7 @@ TEST_CASE("diagnose: its page begins with the verdict, and its table and its tex
     CHECK(page.find('`') == std::string::npos);
 
     Safetensors contents;
-    contents.tensors.emplace("fc.weight", Tensor({2}, {0.5F, 900}));
+    contents.tensors.emplace("fc.weight", Tensor(Shape{2}, std::vector<float>{0.5F, 900}));
     write_safetensors(folder / "net.safetensors", contents);
     const Finished weights = ulplab({"inspect", folder / "net.safetensors", "--json"});
     INFO(weights.output);
