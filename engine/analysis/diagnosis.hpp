@@ -20,7 +20,8 @@ struct TensorFinding {
 std::optional<int> recommended_scale(const Inspection& inspection, int carried);
 /// The range of loss scales with the dumped numbers' own included, and without the scale that gave infinities or NaNs.
 ScaleRange scale_to_use(const Inspection& inspection, int carried);
-/// Which of the formats keep the numbers as they are: at most one in a thousand lost, none overflows. "" for no numbers.
+/// Which of the formats keep the numbers as they are: at most one in a thousand lost, none overflows. "" for no
+/// numbers.
 std::string formats_sentence(const Inspection& inspection);
 /// What is wrong comes first, then what the numbers say otherwise.
 std::vector<TensorFinding> findings_of(const Inspection& inspection, int carried);

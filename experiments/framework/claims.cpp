@@ -54,7 +54,10 @@ std::string claim_row(const StoredResult& result, const Claim& claim, const std:
         "<tr class=\"is-{0}\"><td data-label=\"Verdict\">{1}</td><td data-label=\"Claim\">{2}<br><span "
         "class=\"source\">{3}</span></td><td data-label=\"Expected\" class=\"value\">{4}</td><td "
         "data-label=\"Measured\" class=\"value\">{5}</td></tr>\n",
-        style_of(claim.verdict), badge(claim.verdict, shown_verdict(claim, run_size_by_name(result.mode))),
+        style_of(claim.verdict),
+        badge(
+            claim.verdict,
+            shown_verdict(claim, result.mode == "full" || result.mode == "published" ? RunSize::full : RunSize::quick)),
         prose_html(claim.statement), note, escaped(claim.expected), escaped(claim.measured));
 }
 

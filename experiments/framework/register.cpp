@@ -72,7 +72,8 @@ void read_claims(const Json& json, bool has_texts, Register& all) {
         Json row = has_texts || text == texts_of_claims().end() ? Json::object() : text->second;
         row.update(own);
         all.claims.push_back(claim_from(row));
-        if (expectation_of(all.claims.back()) != own.at("expectation")) all.outdated.push_back(all.claims.back().id);
+        const auto expectation = own.at("expectation").get<std::string>();
+        if (expectation_of(all.claims.back()) != expectation) all.outdated[all.claims.back().id] = expectation;
     }
 }
 
@@ -190,6 +191,9 @@ Register merged(const Register& all, const Register& later, std::span<const Regi
         std::ranges::copy_if(from.runs, std::back_inserter(both.runs),
                              [&](const RegisteredRun& run) { return run.experiment == experiment.name; });
         std::ranges::copy_if(is_later ? late : all.late, std::back_inserter(both.late), is_own);
+        for (const auto& [id, expectation] : from.outdated) {
+            if (is_own(id)) both.outdated[id] = expectation;
+        }
         for (const Claim& before : all.claims) {
             const auto after = std::ranges::find(both.claims, before.id, &Claim::id);
             if (!is_later || !is_own(before.id) || after == both.claims.end()) continue;
@@ -208,6 +212,9 @@ std::string register_json(const Register& all, const Register* texts) {
     std::vector<Json> claims;
     for (const Claim& claim : all.claims) {
         Json row = claim_json(claim);
+        if (const auto earlier = all.outdated.find(claim.id); earlier != all.outdated.end()) {
+            row["expectation"] = earlier->second;
+        }
         const auto text = texts == nullptr ? all.claims.end() : std::ranges::find(texts->claims, claim.id, &Claim::id);
         if (texts != nullptr && text != texts->claims.end()) {
             const Json base = claim_json(*text);
@@ -249,7 +256,7 @@ std::vector<Deviation> deviations(std::string_view experiment, std::span<const C
     if (std::ranges::none_of(all.claims, [&](const Claim& row) { return row.id.starts_with(prefix); })) return list;
     for (const Claim& claim : claims) {
         const auto row = std::ranges::find(all.claims, claim.id, &Claim::id);
-        if (std::ranges::find(all.outdated, claim.id) != all.outdated.end()) continue;
+        if (all.outdated.contains(claim.id)) continue;
         if (row == all.claims.end()) {
             list.push_back({claim.id, claim.verdict, {}});
         } else if (row->verdict != claim.verdict) {

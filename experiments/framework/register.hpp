@@ -7,6 +7,7 @@
 // of its texts those that differ.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -42,11 +43,11 @@ struct Register {
     std::string machine;  // its processor
     std::string version;  // of the program
     std::vector<Claim> claims;
-    std::vector<RegisteredRun> runs{};    // not of all experiments: earlier registers had none
-    std::string without{};                // what the training runs left out; empty: nothing
-    std::vector<std::string> late{};      // claims whose expectation was in no register before their full run
-    std::vector<EarlierForm> history{};   // the oldest first
-    std::vector<std::string> outdated{};  // claims whose sentence or expectation has changed since their run
+    std::vector<RegisteredRun> runs{};              // not of all experiments: earlier registers had none
+    std::string without{};                          // what the training runs left out; empty: nothing
+    std::vector<std::string> late{};                // claims whose expectation was in no register before their full run
+    std::vector<EarlierForm> history{};             // the oldest first
+    std::map<std::string, std::string> outdated{};  // claims restated since their run: the digest of what held then
 };
 
 /// Throws DataError where there is none, or it is damaged, of another layout, or not of what its name says.

@@ -13,8 +13,8 @@
 
 #include "engine/files/whole_file.hpp"
 #include "experiments/framework/claims.hpp"
-#include "experiments/framework/html.hpp"
 #include "experiments/framework/figures.hpp"
+#include "experiments/framework/html.hpp"
 #include "experiments/framework/markdown.hpp"
 #include "softfloat/errors.hpp"
 

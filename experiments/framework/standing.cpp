@@ -50,7 +50,7 @@ Rows rows_of(const Runs& runs, const std::string& id) {
     const Claim* full = runs.full == nullptr ? nullptr : claim_of(*runs.full, id);
     if (full == nullptr) return {runs.quick, quick, nullptr};
     const bool counter_example = quick != nullptr && quick->universal && quick->verdict == Verdict::refuted;
-    if (quick != nullptr && (holds(runs.full->outdated, id) || counter_example)) return {runs.quick, quick, full};
+    if (quick != nullptr && (runs.full->outdated.contains(id) || counter_example)) return {runs.quick, quick, full};
     return {runs.full, full, quick};
 }
 
@@ -61,7 +61,7 @@ std::string remark_on(const Rows& rows, const Runs& runs, const std::string& id)
         return differs ? fmt::format("{}: {}", name_of(runs.quick->size), shown_verdict(*rows.other, runs.quick->size))
                        : "";
     }
-    const bool outdated = holds(runs.full->outdated, id);
+    const bool outdated = runs.full->outdated.contains(id);
     return fmt::format("full: {}, {}", verdict_name(rows.other->verdict),
                        outdated ? "judged before its expectation was restated" : "but one counter-example refutes it");
 }
@@ -198,9 +198,9 @@ std::vector<std::vector<std::string>> contradictions(std::span<const Register> r
             const Claim& full_row = full ? *found.deciding : *found.other;
             rows.push_back(
                 {id, std::string(verdict_name(quick_row.verdict)), std::string(verdict_name(full_row.verdict)),
-                 full                             ? "the full run"
-                 : holds(runs.full->outdated, id) ? "the quick run: the full one judged an earlier expectation"
-                                                  : "the counter-example of the quick run"});
+                 full                               ? "the full run"
+                 : runs.full->outdated.contains(id) ? "the quick run: the full one judged an earlier expectation"
+                                                    : "the counter-example of the quick run"});
         }
     }
     return rows;

@@ -380,7 +380,7 @@ TEST_CASE("a graded class: variants, late rule, gradebook, misconceptions, notes
         .grading = {.without_filter = !filter_available()}, .submissions = work / "all", .out = work / "out"};
     const GradedClass graded = grade_class(options);
     CHECK(ulp::read_file(work / "out/grades.csv") ==
-          "student,level_table,find_nan,total\nAda Lovelace,5,5,10\nbob@example.org,0,5,5\nCarl,0,0,0\n");
+          "student,level_table,find_nan,total\nAda Lovelace,5,5,10\nbob@example.org,3,5,8\nCarl,0,0,0\n");
     CHECK(ulp::read_file(work / "out/gradebook.csv") ==
           "Student,ID,SIS User ID,SIS Login ID,Section,\"Half, two\"\n    Points Possible,,,,,10\n"
           "\"Lovelace, Ada\",1,,ada@example.org,A,9\n'=Bob,2,,bob@example.org,A,0\nCarl,3,,,B,0\n");
@@ -414,7 +414,7 @@ TEST_CASE("a graded class: variants, late rule, gradebook, misconceptions, notes
                     R"({"exercises": ["level_table"], "visible": "all", "visible_from": "2999-01-01"})");
     grade_class(options);
     CHECK(ulp::read_file(work / "out/bob@example.org/grade.txt") ==
-          "note: Level Table.cpp is graded as level_table.cpp\nnote: late: 3 days counted\nlevel_table              0 "
+          "note: Level Table.cpp is graded as level_table.cpp\nnote: late: 3 days counted\nlevel_table              3 "
           "of 5\n");
     for (const auto& test :
          nlohmann::json::parse(ulp::read_file(work / "out/bob@example.org/results.json")).at("tests"))

@@ -48,8 +48,7 @@ inline bool is_known_refuted(const std::string& id, const std::vector<Register>&
     bool found = false;
     for (const Register& one : registers) {
         const auto claim = std::ranges::find(one.claims, id, &Claim::id);
-        const bool outdated = std::ranges::find(one.outdated, id) != one.outdated.end();
-        if (claim == one.claims.end() || outdated) continue;
+        if (claim == one.claims.end() || one.outdated.contains(id)) continue;
         if (claim->verdict != Verdict::refuted) return false;
         found = true;
     }

@@ -48,7 +48,7 @@ TEST_CASE(
     other.claims.front().id = "unregistered.a";
     CHECK(deviations("unregistered", other.claims, all).empty());
     Register outdated = all;
-    outdated.outdated = {"sample.a"};
+    outdated.outdated = {{"sample.a", "0123456789abcdef"}};
     CHECK(deviations("sample", result_with(Verdict::undecided).claims, outdated).empty());
 }
 
@@ -95,6 +95,12 @@ TEST_CASE("rows of a later register take the place of those of the same experime
     CHECK(both.runs[1].products.value().at(0).digest == "abcd");
     CHECK(register_json(both).find(R"("products":[{"unit":"sm_90:mma.fp16.fp32","products":12,"digest":"abcd"}])") !=
           std::string::npos);
+    // A claim that was restated since its run keeps the digest of what was expected then, run of its own or not.
+    Register restated = first;
+    restated.outdated = {{"swamping.a", "earlier"}, {"formats.b", "before"}};
+    const std::string kept = register_json(merged(restated, later));
+    CHECK(kept.find("\"expectation\":\"before\"") != std::string::npos);
+    CHECK(kept.find("\"expectation\":\"earlier\"") == std::string::npos);
     Register full = later;
     full.size = RunSize::full;
     CHECK_THROWS_WITH_AS(merged(first, full), "these are full runs, the register is of quick runs", DataError);
@@ -151,7 +157,7 @@ TEST_CASE("a claim stands as at the worst of its seeds, by the full run where it
     CHECK(three.claim.verdict == refuted);
     CHECK(runs_text(three) == "full, quick at seed 3, quick at seed 7 (quick: undecided)");
     Register outdated = full;
-    outdated.outdated = {"swamping.a"};
+    outdated.outdated = {{"swamping.a", "0123456789abcdef"}};
     CHECK(verdict_text(stands({quick, outdated})) == "undecided");
     CHECK(runs_text(stands({quick, outdated})) ==
           "quick (full: reproduced, judged before its expectation was restated)");

@@ -39,8 +39,8 @@ inline Word bits(float value) {
     return word;
 }
 
-/// 'h' the bits of a half, 's' of a single, 'q', 'f' and 'x' the codes of E4M3, E2M1 and E8M0, 'i' an integer; what is in parentheses, or else the last letter,
-/// repeats.
+/// 'h' the bits of a half, 's' of a single, 'q', 'f' and 'x' the codes of E4M3, E2M1 and E8M0, 'i' an integer; what is
+/// in parentheses, or else the last letter, repeats.
 inline char letter_at(const std::string& notation, std::size_t index) {
     const std::size_t open = notation.find('(');
     if (open == std::string::npos) return notation[index < notation.size() ? index : notation.size() - 1];
@@ -61,7 +61,8 @@ inline bool is_special(char letter, Word word) {
     return letter == 'h' ? (word & 0x7C00) == 0x7C00 : (word & 0x7F800000) == 0x7F800000;
 }
 inline bool is_nan(char letter, Word word) {
-    return (letter == 'h' || letter == 's') && is_special(letter, word) && (word & (letter == 'h' ? 0x3FFU : 0x7FFFFFU)) != 0;
+    return (letter == 'h' || letter == 's') && is_special(letter, word) &&
+           (word & (letter == 'h' ? 0x3FFU : 0x7FFFFFU)) != 0;
 }
 
 inline std::string text_of(char letter, Word word) {
