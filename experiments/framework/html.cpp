@@ -211,7 +211,7 @@ struct Extent {
 };
 
 /// Points of one colour; gaps where a number is missing.
-std::string polyline(const std::vector<std::pair<double, double>>& points, std::size_t colour) {
+std::string polyline(const std::vector<std::pair<double, double>>& points, int colour) {
     std::string svg;
     std::string part;
     const auto end = [&] {

@@ -181,8 +181,8 @@ TEST_CASE("claims tells of what is measured its verdicts by seed, what it needs,
         CHECK(row.at("verdicts").contains("1"));
         CHECK(row.at("sensitivity").is_object());
         CHECK(row.at("history").is_array());
-        const auto& verdicts = row.at("verdicts");
-        const bool everywhere = std::ranges::all_of(verdicts, [](const auto& v) { return v == "reproduced"; });
+        const auto& of_seeds = row.at("verdicts");
+        const bool everywhere = std::ranges::all_of(of_seeds, [](const auto& v) { return v == "reproduced"; });
         CHECK(everywhere == (row.at("verdict") == "reproduced"));
         if (row.contains("parity")) CHECK(row.at("p").contains("holm"));
     }
