@@ -66,13 +66,18 @@ Runs runs_of(std::string_view text) {
     return runs;
 }
 
-Runs without(const Runs& runs, const std::vector<std::string_view>& given) {
-    Runs rest = runs;
-    for (const std::string_view text : given) {
-        Runs kept;
-        std::ranges::set_difference(rest, runs_of(text), std::back_inserter(kept));
-        rest = std::move(kept);
-    }
+/// Those of all the texts.
+Runs runs_of(const std::vector<std::string_view>& texts) {
+    Runs all;
+    for (const std::string_view text : texts) std::ranges::copy(runs_of(text), std::back_inserter(all));
+    std::ranges::sort(all);
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    return all;
+}
+
+Runs without(const Runs& runs, const Runs& given) {
+    Runs rest;
+    std::ranges::set_difference(runs, given, std::back_inserter(rest));
     return rest;
 }
 
@@ -142,6 +147,7 @@ std::vector<Pair> similar_pairs(const GradedClass& graded) {
                                                course_file(*exercise, "exercise.hpp")};
         if (exercise->in_python)
             given.insert(given.end(), {course_file(*exercise, "starter.py"), course_file(*exercise, "exercise.py")});
+        const Runs known = runs_of(given);
         std::vector<std::pair<const Submission*, Runs>> programs;
         for (const Submission& submission : submissions) {
             const auto file = submission.files.find(exercise->name);
@@ -149,7 +155,7 @@ std::vector<Pair> similar_pairs(const GradedClass& graded) {
             if (file == submission.files.end() || !fs::is_regular_file(fs::symlink_status(file->second)) ||
                 fs::file_size(file->second) > most)
                 continue;
-            programs.emplace_back(&submission, without(runs_of(read_file(file->second)), given));
+            programs.emplace_back(&submission, without(runs_of(read_file(file->second)), known));
         }
         for (std::size_t i = 0; i < programs.size(); ++i) {
             for (std::size_t j = i + 1; j < programs.size(); ++j) {
@@ -258,7 +264,8 @@ std::string class_page(const GradedClass& graded, const std::vector<Misconceived
 }  // namespace
 
 double similarity(const std::string& a, const std::string& b, const std::vector<std::string_view>& given) {
-    return shared_part(without(runs_of(a), given), without(runs_of(b), given));
+    const Runs known = runs_of(given);
+    return shared_part(without(runs_of(a), known), without(runs_of(b), known));
 }
 
 void write_class_report(const GradedClass& graded, const fs::path& out) {
