@@ -15,9 +15,7 @@ write() { cat >"$to/$1.part" && mv "$to/$1.part" "$to/$1"; }
 mkdir -p "$to/docs/reference"
 docs/hardware.sh | write docs/hardware.md
 "$ulplab" dev page formats | write docs/reference/formats.md
-"$ulplab" dev page models | write docs/reference/models.md
 "$ulplab" dev page quantizations | write docs/reference/quantizations.md
-"$ulplab" dev page commands | write docs/reference/commands.md
 "$ulplab" dev page claims | write docs/reference/claims.md
 "$ulplab" dev page trainings | write docs/reference/trainings.md
 "$ulplab" dev page experiments >"$to/table.part"

@@ -3,6 +3,7 @@
 #include <system_error>
 
 #include "experiments/cli/command.hpp"
+#include "experiments/cli/pages.hpp"
 #include "experiments/course/grade_report.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/site.hpp"
@@ -43,7 +44,7 @@ std::vector<course::CourseFile> students_tree() {
     std::vector<course::CourseFile> files = course::students_files();
     const course::WorkFolder work;
     const fs::path root = shared_file("docs/lessons").parent_path().parent_path();
-    write_site(work.path(), root, "out", {});
+    write_site(work.path(), root, "out", {}, reference_tables());
     const std::vector<course::CourseFile> pages = course::files_below(work.path(), "pages");
     files.insert(files.end(), pages.begin(), pages.end());
     return files;

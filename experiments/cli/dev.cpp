@@ -29,6 +29,14 @@ constexpr std::array pages{NamedPage{"claims", claims_page},
                            NamedPage{"quantizations", quantizations_page},
                            NamedPage{"trainings", trainings_page}};
 
+}  // namespace
+
+std::map<std::string, std::string> reference_tables() {
+    return {{"commands", commands_page()}, {"models", models_page()}};
+}
+
+namespace {
+
 Action declare_page(OptionParser& app) {
     std::vector<std::string> names;
     for (const NamedPage& page : pages) names.emplace_back(page.name);
@@ -83,7 +91,7 @@ Action declare_register(OptionParser& app) {
     app.add_option("--register", options->into,
                    "the committed register of such runs, with the results' rows instead of its own; of another seed or "
                    "with something left out as the results are")
-        .one_of({"quick", "full"});
+        .one_of({"quick", "full", "published"});
     return [options] { return print_register(*options); };
 }
 

@@ -1,6 +1,7 @@
 // The pages of docs/reference that the program writes of itself, as Markdown: `ulplab dev page NAME`.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ std::string formats_page();
 std::string models_page();
 std::string quantizations_page();
 std::string trainings_page();
+/// The tables that no file of docs/reference holds: name to Markdown.
+std::map<std::string, std::string> reference_tables();
 
 // What `ulplab inspect` found, as one page without a network.
 

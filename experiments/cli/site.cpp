@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "experiments/cli/command.hpp"
+#include "experiments/cli/pages.hpp"
 #include "experiments/framework/experiment.hpp"
 #include "experiments/framework/files.hpp"
 
@@ -27,7 +28,7 @@ ExitCode site(const SiteOptions& options) {
     if (std::ranges::any_of(experiments(), is_there)) results = read_results(out);
     std::filesystem::create_directories(out);
     StagedFolder staged(out, "site");
-    const std::size_t pages = write_site(staged.path(), root, out, results);
+    const std::size_t pages = write_site(staged.path(), root, out, results, reference_tables());
     staged.publish();
     fmt::print("{}: {} pages, and the report of {} results\n", (out / "site/index.html").string(), pages,
                results.size());

@@ -114,8 +114,11 @@ bool is_lesson(const std::string& source) {
 
 class Site {
   public:
-    Site(fs::path folder, fs::path root, fs::path out, const std::vector<StoredResult>& results)
-        : folder_(std::move(folder)), root_(std::move(root)), out_(std::move(out)), results_(results) {}
+    Site(fs::path folder, fs::path root, fs::path out, const std::vector<StoredResult>& results,
+         const std::map<std::string, std::string>& tables)
+        : folder_(std::move(folder)), root_(std::move(root)), out_(std::move(out)), results_(results) {
+        for (const auto& [name, text] : tables) tables_["docs/reference/" + name + ".md"] = text;
+    }
 
     std::size_t write() {
         for (const auto& entry : fs::recursive_directory_iterator(root_ / "docs")) {
@@ -124,12 +127,16 @@ class Site {
                 source.starts_with("docs/playground/") && has_extension(source, ".js .css .html ");
             if (has_extension(source, ".md .ipynb ") || is_playground) sources_.insert(source);
         }
+        for (const auto& [source, text] : tables_) sources_.insert(source);
         for (const std::string& source : std::set<std::string>(sources_)) static_cast<void>(file_of(source));
         while (!waiting_.empty()) {
             const std::string source = waiting_.front();
             waiting_.pop_front();
             add(source);
         }
+        std::string reference = listing("All tables", "docs/reference/", ".md ").body;
+        replace_all(reference, "h1>", "h2>");
+        pages_.at("reference/index.html").body += reference;
         pages_["guides.html"] = listing("Guides", "docs/", ".md ");
         pages_["notebooks/index.html"] = listing("Notebooks", "docs/notebooks/", ".ipynb ");
         write_report();
@@ -167,7 +174,8 @@ class Site {
 
     void add(const std::string& source) {
         const std::string file = files_[source];
-        const std::string text = read_whole_file(root_ / source);
+        const auto table = tables_.find(source);
+        const std::string text = table != tables_.end() ? table->second : read_whole_file(root_ / source);
         if (has_extension(source, ".md ")) {
             add_markdown(source, markdown_page(text));
         } else if (has_extension(source, ".ipynb ")) {
@@ -440,6 +448,7 @@ class Site {
 
     fs::path folder_, root_, out_;
     const std::vector<StoredResult>& results_;
+    std::map<std::string, std::string> tables_;               // sources that no file holds, with their text
     std::set<std::string> sources_;                           // what the site begins with, in order
     std::map<std::string, std::string> files_;                // a file of the project and its place on the site
     std::deque<std::string> waiting_;                         // files that have a place and are not added yet
@@ -451,8 +460,8 @@ class Site {
 }  // namespace
 
 std::size_t write_site(const fs::path& folder, const fs::path& root, const fs::path& out,
-                       const std::vector<StoredResult>& results) {
-    return Site(folder, root, out, results).write();
+                       const std::vector<StoredResult>& results, const std::map<std::string, std::string>& tables) {
+    return Site(folder, root, out, results, tables).write();
 }
 
 }  // namespace ulp

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Whether the documents are Markdown that every reader splits alike: a blank line before each heading, list and table, and
-# after each heading; no heading within a line. Usage: markdown.sh SOURCE_FOLDER
+# after each heading; no heading within a line. Usage: markdown.sh SOURCE_FOLDER ULPLAB_PROGRAM
 set -euo pipefail
 
 # Prints "FILE:LINE: what is wrong" for the documents given.
@@ -27,21 +27,23 @@ broken() {
         }' "$@"
 }
 
+ulplab=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+for page in commands models; do "$ulplab" dev page $page >"$work/$page.md"; done
 cd "$1"
 mapfile -t documents < <(find . \( -path './build' -o -path './out' -o -path './.?*' \) -prune -o -name '*.md' -print)
-wrong=$(broken "${documents[@]}")
+wrong=$(broken "${documents[@]}" "$work"/*.md)
 status=0
 [ -z "$wrong" ] || { echo "$wrong" >&2; status=1; }
 
 # Each command has a heading of its own.
 for command in ulplab "ulplab list" "ulplab run" "ulplab doctor"; do
-    grep -qxF "## $command" docs/reference/commands.md ||
-        { echo "docs/reference/commands.md has no heading \"## $command\"" >&2; status=1; }
+    grep -qxF "## $command" "$work/commands.md" ||
+        { echo "the page of commands has no heading \"## $command\"" >&2; status=1; }
 done
 
 # The controls: each fault is found, good text passes.
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 cd "$work"
 printf '# One\n\nExit codes: 0 good;## Two\n\ntext\n## Three\n\ntext\n- item\n\ntext\n| a |\n|---|\n\n## Four\ntext\n' >bad.md
 [ "$(broken bad.md | wc -l)" -eq 5 ] || { echo "markdown.sh does not find all faults:" >&2; broken bad.md >&2; status=1; }

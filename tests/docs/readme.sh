@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Whether README.md is short, shows the four doors first, and quotes numbers as the register and the tables have them.
-# Usage: readme.sh SOURCE_FOLDER
+# Usage: readme.sh SOURCE_FOLDER ULPLAB_PROGRAM
 set -euo pipefail
+ulplab=$2
 cd "$1"
 status=0
 fail() { echo "README.md: $*" >&2; status=1; }
@@ -37,15 +38,16 @@ said() { grep -qF "$1" README.md || fail "it does not say \"$1\""; }
 said "all $(sed -n '/^<!-- table of experiments/,/^<!-- end/p' docs/experiments.md | grep -c '^| `') experiments"
 said "$(grep -oE '^[0-9]+ claims' docs/reference/claims.md)"
 said "in $(wc -l <experiments/train_digits.cpp) lines of C++"
-rows=docs/reference/models.md
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+rows=$work/models.md
+"$ulplab" dev page models >"$rows"
 said "$(grep '^| `sm_90:' $rows | grep -c 'verified live') of the $(grep -c '^| `sm_90:' $rows) rows of sm_90"
 said "ordinary values of $(grep -cE '^\| .*\| ordinary values: recorded' $rows) rows"
 said "$(sed '/^## NVIDIA H200/,$d' docs/hardware.md | sed -nE 's/^\| `.*\| ([0-9]+) of [0-9]+ \|$/\1/p' |
     awk '{ sum += $1 } END { print sum }') products explained"
 
 # The control: a number that no claim has is found.
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 sed 's/10\.5 %/10.6 %/' README.md >"$work/changed"
 [ -n "$(unfounded "$work/changed")" ] || { echo "a changed number passes" >&2; status=1; }
 exit $status

@@ -8,7 +8,7 @@ trap 'rm -rf "$work"' EXIT
 
 "$source_folder/docs/update.sh" "$ulplab" "$work"
 stale=0
-for file in docs/experiments.md docs/hardware.md docs/architecture.md docs/reference/{formats,models,quantizations,commands,claims,trainings}.md docs/reference/digests.txt; do
+for file in docs/experiments.md docs/hardware.md docs/architecture.md docs/reference/{formats,quantizations,claims,trainings}.md docs/reference/digests.txt; do
     cmp -s "$work/$file" "$source_folder/$file" && continue
     diff "$source_folder/$file" "$work/$file" | head -5 >&2
     echo "$file is stale; run docs/update.sh" >&2
@@ -24,10 +24,11 @@ counted() {
     awk -F '[`|]' '/^\| `/ && $3 !~ /\.fp64$|\.s32|mx|nvf4/ { split($3, key, ":"); ++rows[key[1]]; ++all }
         END { for (gpu in rows) print gpu, rows[gpu]; print "all", all }' "$1" | sort
 }
+"$ulplab" dev page models >"$work/models.md"
 said=$(awk -F '[ |]+' '/^\| [a-z0-9_]+( \(as [a-z0-9_]+\))? \| [0-9]+ \| [0-9.]+ \|/ { print $2, ($3 ~ /^\(/ ? $5 : $3) }
     match($0, /^Of [0-9]+ rows/) { print "all", $2 }' "$source_folder/docs/bounds.md" | sort)
-[ "$said" = "$(counted "$work/docs/reference/models.md")" ] || {
-    diff <(echo "$said") <(counted "$work/docs/reference/models.md") >&2 || true
+[ "$said" = "$(counted "$work/models.md")" ] || {
+    diff <(echo "$said") <(counted "$work/models.md") >&2 || true
     echo "docs/bounds.md counts other rows per GPU than the table has" >&2
     stale=1
 }

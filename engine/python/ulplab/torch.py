@@ -51,7 +51,7 @@ ALIASES = {"bf16_pure": "pure_bf16", "bf16_true": "pure_bf16", "bf16_mixed": "bf
 
 
 def recipes() -> dict[str, str]:
-    """The recipes: a dictionary from the name to what it is (docs/reference/commands.md, train --recipe)."""
+    """The recipes: a dictionary from the name to what it is (`ulplab train --help`)."""
     return dict(_core.recipes())
 
 
