@@ -201,7 +201,7 @@ void claim_training(const Study& study, Result& result) {
             result.measured(fmt::format("{}_{}", methods[m].name, study.ways[w].name), m == sophia ? slides : talk,
                             fmt::format("{} with {} weights and fp32 masters reaches fp32's accuracy.", methods[m].name,
                                         study.ways[w].name),
-                            given_learned(result, "", study.parity(m, w)));
+                            study.parity(m, w));
         }
     }
     result.measured("control_fp16_state", cite(sources::volta_talk, "Weight update: compute in FP32"),

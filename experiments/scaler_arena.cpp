@@ -256,16 +256,16 @@ std::vector<Replay> replays_of(const RunContext& context, const std::vector<doub
     return replays;
 }
 
-void claim_arena(const Recorded& recorded, const std::vector<Replay>& replays, Result& result) {
+void claim_arena(const Recorded& recorded, const std::vector<Replay>& replays, std::int64_t divisor, Result& result) {
     const std::span<const Replay> dialects(replays.data(), replays.size() - 2);
     const Replay& hindsight = replays[replays.size() - 2];
     double worst = 0;
     for (const Replay& r : dialects) worst = larger(worst, r.skipped_share());
     result.measured("all_settle",
                     cite(sources::volta_talk, "Automatic loss scaling frees users from choosing a factor"),
-                    fmt::format("Each of {} dialects, from its own first scale, finds the range: with shortened "
-                                "windows it skips at most 15% of the steps.",
-                                dialects.size()),
+                    fmt::format("Each of {} dialects, from its own first scale, finds the range: with {} windows "
+                                "it skips at most 15% of the steps.",
+                                dialects.size(), divisor > 1 ? "shortened" : "its own"),
                     at_most(0.15, worst, {"largest share of steps skipped", "%", 100, 1}));
     const Replay& pytorch = *std::ranges::find(dialects, "pytorch", &Replay::name);
     result.measured("moving_is_closer", cite(sources::volta_talk, "Automatic loss scaling: start with a large factor"),
@@ -339,7 +339,7 @@ void run(const RunContext& context, Result& result) {
     claim_endless_overflow(context, result);
     const Recorded recorded = record(context, result);
     const std::vector<Replay> replays = replays_of(context, recorded.largest);
-    claim_arena(recorded, replays, result);
+    claim_arena(recorded, replays, context.settings.integer("window_divisor"), result);
     figure_scales(context, recorded, replays, result);
     figure_score(recorded, replays, result);
 }

@@ -196,10 +196,10 @@ void add_updates_series(const char* name, double start, std::int64_t count, Figu
 }
 
 void figure_small_updates(const RunContext& context, Result& result) {
-    Figure figure{"small_updates", "Ten thousand updates of 0.0001",
+    const std::int64_t count = context.settings.integer("updates");
+    Figure figure{"small_updates", fmt::format("{} updates of 0.0001", count),
                   "The parameter after each update, rounded to the format each time; starting from 1 and from 0.", "",
                   ""};
-    const std::int64_t count = context.settings.integer("updates");
     add_updates_series<fp32>("fp32 from 1", 1, count, figure);
     add_updates_series<fp16>("fp16 from 1", 1, count, figure);
     add_updates_series<bf16>("bf16 from 1", 1, count, figure);

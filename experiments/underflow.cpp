@@ -134,7 +134,8 @@ void claim_scaling(const FloatFormat& brain, const std::vector<float>& gradients
                     at_most(0, lost({"bf16", brain}, 1), {"lost", "% lost", 100, 0}));
     result.measured("scale_1024", cite(sources::volta_talk, "Loss scaling"),
                     "A loss scale preserves small gradients: 2^10 recovers more than nine tenths of the lost ones.",
-                    below(lost(gradual<Half>, 1) / 10, lost(gradual<Half>, 0x1p10F), share));
+                    given(above(0, lost(gradual<Half>, 1), share),
+                          below(lost(gradual<Half>, 1) / 10, lost(gradual<Half>, 0x1p10F), share)));
 }
 
 void figure_threshold(Result& result) {

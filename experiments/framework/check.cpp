@@ -100,7 +100,7 @@ Check always(bool so, std::string expected, std::string measured) {
 
 Check given(const Check& presupposed, Check check) {
     if (presupposed.outcome == Outcome::holds) return check;
-    if (check.outcome == Outcome::holds) check.outcome = Outcome::undecided;
+    check.outcome = Outcome::undecided;
     check.measured +=
         fmt::format("; this tells nothing: {} presupposed, {} measured", presupposed.expected, presupposed.measured);
     return check;

@@ -83,8 +83,8 @@ Check never_above(double limit, double measured, const Quantity& quantity);
 /// The same without a number.
 Check always(bool so, std::string expected, std::string measured);
 
-/// The check where what it presupposes holds: where it does not, "holds" becomes "undecided", and the measured text
-/// says what is missing.
+/// The check where what it presupposes holds. Where it does not the check is undecided, and the measured text says what
+/// is missing.
 Check given(const Check& presupposed, Check check);
 
 /// Both: refuted before failing before undecided.

@@ -21,6 +21,14 @@ void Result::judge(ClaimKind kind, std::string_view id, std::string_view source,
 
 void Result::measured(std::string_view id, std::string_view source, std::string_view statement, Check check,
                       Verdict agrees) {
+    // Where the reference has not learned, being as good as it tells nothing, and not being worse; being worse does.
+    const bool is_worse = check.parity && !check.parity->worse && check.outcome == Outcome::refuted;
+    for (std::size_t i = 0; check.parity && !is_worse && i < claims_.size(); ++i) {
+        const std::string_view other = std::string_view(claims_[i].id).substr(experiment_.size() + 1);
+        const bool of_net = other.ends_with("_learns") && id.starts_with(other.substr(0, other.size() - 7));
+        if ((other != "learns" && !of_net) || claims_[i].verdict == Verdict::reproduced) continue;
+        check = given({claims_[i].expected, claims_[i].measured, Outcome::fails}, std::move(check));
+    }
     judge(ClaimKind::measured, id, source, statement, std::move(check), agrees);
 }
 

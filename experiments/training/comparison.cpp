@@ -82,23 +82,13 @@ Comparison compare(const RunContext& context, Result& result, const std::vector<
     return compare(context, result, std::move(arms), seeds, part);
 }
 
-Check given_learned(const Result& result, const std::string& id, Check check) {
-    for (const Claim& claim : result.claims()) {
-        const std::string name = claim.id.substr(result.experiment().size() + 1);
-        if (name != "learns" && name != id + "_learns") continue;
-        const Outcome outcome = claim.verdict == Verdict::reproduced ? Outcome::holds : Outcome::fails;
-        check = given({claim.expected, claim.measured, outcome}, std::move(check));
-    }
-    return check;
-}
-
 void claim_parity(Result& result, const Comparison& comparison, std::size_t score, const Quantity& quantity,
                   const Margin& margin, const std::string& id, const std::string& source, const std::string& statement,
                   std::size_t only) {
     const Scores reference = comparison.scores(0, score);
     for (std::size_t a = 1; a < comparison.arithmetics.size(); ++a) {
         if (only != 0 && a != only) continue;
-        Check check = given_learned(result, id, as_good(comparison.scores(a, score), reference, margin, quantity));
+        Check check = as_good(comparison.scores(a, score), reference, margin, quantity);
         result.measured(only == 0 ? fmt::format("{}_{}", id, a) : id, source,
                         fmt::format("{} Here: {}.", statement, comparison.arithmetics[a].name), std::move(check));
     }

@@ -40,13 +40,10 @@ Comparison compare(const RunContext& context, Result& result, std::vector<Arithm
                    const std::function<Learned(std::size_t arm, std::uint64_t seed)>& run, std::int64_t seeds,
                    ProgressPart part = {});
 
-/// Claims of each arithmetic but the first, and of `only` alone if it is not 0, that it is as good as the first, given
-/// that it has learned (given_learned). The id gets "_" and the arithmetic's number behind it where there are several.
+/// Claims of each arithmetic but the first, and of `only` alone if it is not 0, that it is as good as the first. The id
+/// gets "_" and the arithmetic's number behind it where there are several.
 void claim_parity(Result& result, const Comparison& comparison, std::size_t score, const Quantity& quantity,
                   const Margin& margin, const std::string& id, const std::string& source, const std::string& statement,
                   std::size_t only = 0);
-/// The check of a parity, given what the result has claimed before as "learns" or, of the net that the id names, as
-/// "ID_learns": where the reference has not learned, nothing is as good as it.
-Check given_learned(const Result& result, const std::string& id, Check check);
 
 }  // namespace ulp

@@ -125,19 +125,29 @@ TEST_CASE("exact intervals and corrections are those of the books") {
     CHECK(p_value({0.05, -HUGE_VAL, HUGE_VAL, 1}) == 1);
 }
 
-TEST_CASE("a parity with a net that has not learned is not told, and what is refuted stays so") {
+TEST_CASE("a parity with a net that has not learned tells nothing") {
     Result result("sample");
-    const Check holds{"at least 90 %", "95 %", Outcome::holds};
-    CHECK(given_learned(result, "parity", holds).outcome == Outcome::holds);
+    Check as_good_as{"at least 90 %", "95 %", Outcome::holds};
+    as_good_as.parity.emplace();
+    Check not_worse = as_good_as;
+    not_worse.outcome = Outcome::refuted;
+    Check worse = not_worse;
+    not_worse.parity->worse = true;
+    const auto verdict = [&](Result& of, const char* id, const Check& check) {
+        of.measured(id, "", "", check);
+        return of.claims().back().verdict;
+    };
+    CHECK(verdict(result, "before", as_good_as) == Verdict::reproduced);
     result.measured("learns", "", "", {"at least 90 %", "10 %", Outcome::fails});
-    CHECK(given_learned(result, "parity", holds).outcome == Outcome::undecided);
-    CHECK(given_learned(result, "parity", holds).measured ==
-          "95 %; this tells nothing: at least 90 % presupposed, 10 % measured");
-    CHECK(given_learned(result, "parity", {"", "", Outcome::refuted}).outcome == Outcome::refuted);
+    CHECK(verdict(result, "parity", as_good_as) == Verdict::undecided);
+    CHECK(result.claims().back().measured == "95 %; this tells nothing: at least 90 % presupposed, 10 % measured");
+    CHECK(verdict(result, "not_worse", not_worse) == Verdict::undecided);
+    CHECK(verdict(result, "worse", worse) == Verdict::refuted);
+    CHECK(verdict(result, "alone", {"", "", Outcome::holds}) == Verdict::reproduced);  // compares with no reference
     Result nets("sample");
     nets.measured("lstm_learns", "", "", {"", "", Outcome::fails});
-    CHECK(given_learned(nets, "lstm", holds).outcome == Outcome::undecided);
-    CHECK(given_learned(nets, "transformer", holds).outcome == Outcome::holds);
+    CHECK(verdict(nets, "lstm_1", as_good_as) == Verdict::undecided);
+    CHECK(verdict(nets, "transformer_1", as_good_as) == Verdict::reproduced);
 }
 
 TEST_CASE("what the setting names is left out of 16-bit recipes, and nothing of fp32's") {
