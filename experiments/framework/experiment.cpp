@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "softfloat/errors.hpp"
+#include "softfloat/support/nearest_names.hpp"
 
 namespace ulp {
 namespace {
@@ -114,8 +115,8 @@ const Experiment& experiment_by_name(std::string_view name) {
     if (found != all.end()) return *found;
     std::vector<std::string> names;
     for (const Experiment& experiment : all) names.push_back(experiment.name);
-    throw UsageError(
-        fmt::format("there is no experiment \"{}\"; choose from {}, or all", name, fmt::join(names, ", ")));
+    throw UsageError(fmt::format("there is no experiment \"{}\"; did you mean {}? choose from {}, or all", name,
+                                 nearest_names(name, names, 1), fmt::join(names, ", ")));
 }
 
 Setting control_setting(const std::string& help, std::vector<std::string> controls) {

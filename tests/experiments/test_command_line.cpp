@@ -46,7 +46,7 @@ TEST_CASE("wrong usage ends with 2 and a sentence") {
     check_refused({"run", to}, 2, "run needs the NAME of an experiment");
     check_refused({"run", "overflow", "--grid", "grid.json"}, 2, "--grid FILE names the experiment");
     check_refused({"run", "overflow", "--merge", to}, 2, "give --grid FILE, too");
-    check_refused({"run", "overflw", to}, 2, "there is no experiment \"overflw\"; choose from ");
+    check_refused({"run", "overflw", to}, 2, "there is no experiment \"overflw\"; did you mean overflow? choose from ");
     check_refused({"run", "overflow", "--set", "lenght=64", to}, 2, "there is no setting \"lenght\"");
     check_refused({"run", "overflow", "--set", "length", to}, 2, "key=value");
     check_refused({"run", "overflow", "--set", "length=1", to}, 2, "an integer from 64 to 1048576");
