@@ -298,6 +298,10 @@ def test_figures_of_a_mismatch_are_those_of_their_definitions(tmp_path, program)
     assert (found.outliers[0]["sequence"], found.outliers[0]["position"]) == divmod(largest, 128)
     text = program("compare", tmp_path / "a.jsonl", tmp_path / "b.jsonl", code=4)
     assert text.rstrip("\n") == repr(found)
+    sized = program("compare", tmp_path / "a.jsonl", tmp_path / "b.jsonl", "--json", "--set", "layers=24", "--set", "width=896",
+                    "--set", "vocabulary=5000", code=4)
+    assert json.loads(sized)["model"] == {"layers": 24, "width": 896, "vocabulary": 5000}
+    program("compare", tmp_path / "a.jsonl", tmp_path / "b.jsonl", "--set", "depth=3", code=2)
     as_json = program("compare", tmp_path / "a.jsonl", tmp_path / "b.jsonl", "--json", code=4)
     assert json.loads(as_json) == json.loads(found.to_json())
 
