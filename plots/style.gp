@@ -9,6 +9,8 @@ set datafile separator ','
 set datafile missing NaN
 set encoding utf8
 page = format eq 'page.svg'   # for a phone: 380 pixels are shown as 350
+if (!exists('all_lines')) { all_lines = caption_lines }
+caption_lines = page ? 0 : all_lines   # the sheet after the page's has its caption again
 if (page) {
     points = 14
     key_spacing = 0.85
@@ -55,7 +57,6 @@ set title title_text noenhanced font large offset 0,1.9
 if (!lesson) { set label 1000 caption_text at screen 0.02,(0.033 + 0.027 * (caption_lines - 1)) left noenhanced font tiny textcolor rgb 0x666666 }
 if (lesson) { caption_lines = 0 }
 if (page) {
-    caption_lines = 0
     unset title
     unset label 1000
     set key off

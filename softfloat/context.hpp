@@ -31,7 +31,7 @@ struct Saturation {
     enum Mode : std::uint8_t {
         ovf_inf,       // infinity, or NaN in formats without, unless the rounding points inward (IEEE 754)
         sat_finite,    // the largest number; infinities, too
-        sat_propagate  // the largest number; infinities stay, or become NaN in formats without
+        sat_propagate  // the largest number; infinities stay where the format has them (IEEE P3109)
     };
     Mode mode = ovf_inf;
     constexpr Saturation() = default;

@@ -203,7 +203,8 @@ NamedFormat named_format(std::string_view name) {
         const FloatFormat format = read(name);
         const std::size_t slash = name.rfind('/');
         const std::string_view file = name.substr(slash == std::string_view::npos ? 0 : slash + 1);
-        return {kept_text(file.substr(0, file.rfind('.'))), format, "described by a file"};
+        const std::string stem(file.substr(0, file.rfind('.')));
+        return {kept_text(format.is_table() ? table_of(format).name : stem), format, "described by a file"};
     }
     if (const auto p3109 = p3109_by_name(name)) {
         std::string lower(name);

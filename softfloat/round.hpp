@@ -219,12 +219,23 @@ constexpr Saturation::Mode saturation_of(const FloatFormat& format, const Contex
     return context.saturate ? context.saturate.mode : format.saturation.mode;
 }
 
-/// What an infinite result gives: infinity, or the largest finite number if the context saturates. A negative one does
-/// not exist in a format without sign.
+/// What a number below zero gives in a format without sign that has a zero: zero where the context saturates or the
+/// rounding points inward, else the operation is invalid (IEEE P3109, interim report 4.0, 4.7.5).
+constexpr std::uint64_t below_zero_bits(const FloatFormat& format, bool inward, Context& context) {
+    const bool clamped = inward || saturation_of(format, context) != Saturation::ovf_inf;
+    if (!clamped || !format.has_subnormals) return invalid_bits(format, context);
+    context.flags |= flag::overflow | flag::inexact;
+    return pack(format, false, 0);
+}
+
+/// What an infinite result gives: infinity, or the largest finite number if the context saturates: with sat_propagate
+/// in formats without infinity. A negative one does not exist in a format without sign.
 constexpr std::uint64_t infinite_bits(const FloatFormat& format, bool sign, Context& context) {
-    if (sign && !format.has_sign) return invalid_bits(format, context);
-    return saturation_of(format, context) == Saturation::sat_finite ? largest_bits(format, sign)
-                                                                    : infinity_bits(format, sign);
+    if (sign && !format.has_sign) return below_zero_bits(format, false, context);
+    const Saturation::Mode mode = saturation_of(format, context);
+    const bool largest =
+        mode == Saturation::sat_finite || (mode == Saturation::sat_propagate && !format.has_infinity());
+    return largest ? largest_bits(format, sign) : infinity_bits(format, sign);
 }
 
 /// What an exactly zero result gives: zero, or the smallest number of a format that has no zero.
@@ -238,11 +249,17 @@ constexpr std::uint64_t zero_bits(const FloatFormat& format, bool sign, Context&
 }
 
 /// What an overflow gives: an infinite result, or the largest finite number where the rounding points inward or the
-/// context saturates.
+/// context saturates. Rounding to odd points to infinity where that has the odd code (P3109's formats with a sign).
 constexpr std::uint64_t overflow_bits(const FloatFormat& format, bool sign, Context& context) {
+    if (sign && !format.has_sign) {
+        const bool inward = context.rounding == Rounding::toward_zero || context.rounding == Rounding::up;
+        return below_zero_bits(format, inward, context);
+    }
     context.flags |= flag::overflow | flag::inexact;
+    const bool odd_infinity = format.specials == Specials::one_nan_infinity && format.has_sign;
     const bool toward_infinity = context.rounding == Rounding::nearest_even ||
                                  context.rounding == Rounding::nearest_away || is_stochastic(context.rounding) ||
+                                 (context.rounding == Rounding::odd && odd_infinity) ||
                                  context.rounding == (sign ? Rounding::down : Rounding::up);
     const bool infinite = toward_infinity && saturation_of(format, context) == Saturation::ovf_inf;
     return infinite ? infinite_bits(format, sign, context) : largest_bits(format, sign);
@@ -257,7 +274,7 @@ constexpr std::uint64_t round_to_bits(const FloatFormat& format, bool sign, int 
                                       Context& context) {
     if (significand == 0) return zero_bits(format, sign, context);
     ULPLAB_OF_TABLE(format, tables::round(format, sign, exponent, significand, context));
-    if ((sign && !format.has_sign) || !can_round(context)) return invalid_bits(format, context);
+    if (!can_round(context)) return invalid_bits(format, context);
     const int leading = exponent + bit_length(significand) - 1;  // the value lies in [2^leading, 2^(leading+1))
     if (leading > format.emax()) return overflow_bits(format, sign, context);
     const int emin = format.emin();
@@ -281,6 +298,8 @@ constexpr std::uint64_t round_to_bits(const FloatFormat& format, bool sign, int 
         context.flags |= flag::underflow | flag::inexact;
         return pack(format, sign, 0);
     }
+    if (sign && !format.has_sign && (rounded != 0 || !format.has_subnormals))
+        return overflow_bits(format, sign, context);
     if (discarded.any()) context.flags |= flag::inexact | (tiny ? flag::underflow : 0);
 
     // A carry out of the significand moves into the exponent field by itself. A normal's hidden one adds 1 to the

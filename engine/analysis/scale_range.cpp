@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 
 #include "engine/analysis/tensor_counts.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/names.hpp"
+#include "softfloat/round.hpp"
 
 namespace ulp {
 
@@ -23,9 +25,20 @@ std::int64_t nonzeros(const Binades& binades) {
     return sum;
 }
 
+/// e where numbers of both signs up to 2^e become zero, and larger ones do not: half of the smallest number.
+std::optional<int> zero_up_to(const FloatFormat& format) {
+    if (!format.is_table()) return format.smallest_exponent() - 1;
+    const auto becomes_zero = [&](float x) { return round_to(format, x) == 0 && round_to(format, -x) == 0; };
+    int e = formats::fp32.smallest_exponent();
+    while (e < formats::fp32.emax() && becomes_zero(std::ldexp(1.0F, e))) ++e;
+    const float tie = std::ldexp(1.0F, --e), above = std::nextafter(tie, 2 * tie);
+    const bool ends = tie > 0 && round_to(format, above) != 0 && round_to(format, -above) != 0;
+    return ends ? std::optional(e) : std::nullopt;
+}
+
 int smallest_scale(const Binades& all, const FloatFormat& format) {
     const std::int64_t total = nonzeros(all);
-    int n = format.smallest_exponent() - all.begin()->first;  // nothing is lost
+    int n = *zero_up_to(format) + 1 - all.begin()->first;  // nothing is lost
     while (lost_under_scale(all, format, n - 1) * one_lost_of <= total) --n;
     return n;
 }
@@ -46,7 +59,7 @@ std::vector<std::string> losers(const std::vector<NamedCounts>& tensors, const F
 }  // namespace
 
 std::int64_t lost_under_scale(const Binades& binades, const FloatFormat& format, int n) {
-    const int tie = format.smallest_exponent() - 1 - n;  // half of the smallest number, which rounds to zero itself
+    const int tie = zero_up_to(format).value() - n;
     std::int64_t lost = 0;
     for (const auto& [exponent, binade] : binades) {
         if (exponent < tie) lost += binade.numbers;
@@ -66,11 +79,11 @@ int largest_scale(double absmax, const FloatFormat& format) {
 }
 
 ScaleRange scale_range(const std::vector<NamedCounts>& tensors, const FloatFormat& format) {
-    if (format.is_table()) {
-        throw UsageError(
-            fmt::format("a loss scale needs a format with fields, and {} is a table of values; choose another "
-                        "--target",
-                        name_of(format)));
+    if (!zero_up_to(format)) {
+        throw UsageError(fmt::format(
+            "a loss scale needs a format in which numbers up to a power of two become zero, and {} is not one; choose "
+            "another --target",
+            name_of(format)));
     }
     Binades all;
     double absmax = 0;

@@ -44,9 +44,10 @@ void require_problem(const TensorCoreModel& model, const AttentionProblem& p) {
                                      name_of(p.format), name_of(p.format), name_of(model.a_format),
                                      name_of(model.b_format), name_of(model.accumulator)));
     }
-    if (!holds(p.format, weights_of(p))) {
-        throw UsageError(fmt::format("P in {} is not an operand of a unit of {}; give that, or a narrower format",
-                                     name_of(weights_of(p)), name_of(p.format)));
+    if (!holds(p.format, weights_of(p)) || !weights_of(p).has_subnormals) {
+        throw UsageError(
+            fmt::format("P in {} is not an operand of a unit of {}; give that, or a narrower format with a zero",
+                        name_of(weights_of(p)), name_of(p.format)));
     }
     if (p.q.rows < 1 || p.k.rows < 1) throw UsageError("attention needs at least one query and one key");
     if (p.q.cols != p.k.cols || p.k.rows != p.v.rows || p.q.cols < 1 || p.v.cols < 1) {

@@ -69,13 +69,8 @@ void require_scalable(const Recipe& recipe, const std::string& asked) {
 
 FloatFormat kept_format(const char* option, const std::string& name) {
     const FloatFormat format = format_by_name(name);
-    const bool within_fp32 = format.precision() <= 24 && format.emax() <= formats::fp32.emax() &&
-                             format.smallest_exponent() >= formats::fp32.smallest_exponent();
-    const bool plain = format.has_subnormals && format.fraction_bits > 0 && format.specials <= Specials::none;
-    if (within_fp32 && plain && format.has_sign) return format;
-    throw UsageError(
-        fmt::format("{} keeps numbers of both signs, with subnormals, in at most 32 bits, and in no table, not in {}",
-                    option, name));
+    require_kept(option, format);
+    return format;
 }
 
 Recipe recipe_of(const NetOptions& options) {

@@ -264,18 +264,21 @@ std::optional<OffGrid> words_on_grid(const Words& words, const FloatFormat& form
 
 void unpack_pairs(const std::uint8_t* pairs, std::int64_t count, std::uint8_t* codes) {
     for_pieces(count, [&](std::int64_t first, std::int64_t size) {
-        for (std::int64_t i = first; i < first + size; ++i) {
-            codes[2 * i] = pairs[i] & 15;
-            codes[2 * i + 1] = pairs[i] >> 4;
+        // Pointers of its own: a byte that is stored might be part of the ones outside, which would be read again.
+        const std::uint8_t* const from = pairs + first;
+        std::uint8_t* const to = codes + 2 * first;
+        for (std::int64_t i = 0; i < size; ++i) {
+            to[2 * i] = from[i] & 15;
+            to[2 * i + 1] = from[i] >> 4;
         }
     });
 }
 
 void pack_pairs(const std::uint8_t* codes, std::int64_t count, std::uint8_t* pairs) {
     for_pieces(count, [&](std::int64_t first, std::int64_t size) {
-        for (std::int64_t i = first; i < first + size; ++i) {
-            pairs[i] = static_cast<std::uint8_t>(codes[2 * i] | codes[2 * i + 1] << 4);
-        }
+        const std::uint8_t* const from = codes + 2 * first;
+        std::uint8_t* const to = pairs + first;
+        for (std::int64_t i = 0; i < size; ++i) to[i] = static_cast<std::uint8_t>(from[2 * i] | from[2 * i + 1] << 4);
     });
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
@@ -77,11 +78,33 @@ void require_value(const std::string& property, const std::string& value) {
     }
     if (std::find(values.begin(), values.end(), value) != values.end()) return;
     std::string known;
+    if (property == "cast_model_type") {
+        std::optional<FloatFormat> format;
+        try {
+            format = format_by_name(value);
+        } catch (const std::invalid_argument&) {
+            known = "a number format by name or file";
+        }
+        if (format) return require_kept(property, *format);
+    }
     for (const std::string& v : values) known += (known.empty() ? "" : ", ") + v;
     throw std::invalid_argument(fmt::format("{} cannot be '{}'; it is one of {}", property, value, known));
 }
 
 }  // namespace
+
+void require_kept(const std::string& what, const FloatFormat& format) {
+    const bool within_fp32 = format.precision() <= 24 && format.emax() <= formats::fp32.emax() &&
+                             format.smallest_exponent() >= formats::fp32.smallest_exponent();
+    const bool plain = format.has_subnormals && format.fraction_bits > 0 && format.specials <= Specials::none &&
+                       !format.even_codes && format.saturation.mode != Saturation::sat_propagate;
+    if (within_fp32 && plain && format.has_sign) return;
+    throw std::invalid_argument(
+        fmt::format("{} is a format with a sign, subnormals and fraction bits, within fp32, no table and no "
+                    "one_nan_infinity, since "
+                    "the trainer rounds by fields; {} is not",
+                    what, name_of(format)));
+}
 
 const LevelProperties& level_defaults(std::string_view level) {
     for (const auto& [name, properties] : levels()) {

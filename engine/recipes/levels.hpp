@@ -9,9 +9,13 @@
 
 namespace ulp {
 
-/// A level's properties as text, by name: cast_model_type (none, fp32, fp16, bf16), patch_functions (true, false),
-/// keep_batchnorm_fp32 (none, true, false), master_weights (none, true, false), loss_scale (dynamic or a number),
-/// cast_list (apex, pytorch_cuda, pytorch_cpu; counts where functions are patched).
+/// Whether the trainer can keep numbers in the format; else std::invalid_argument, whose text starts with `what`.
+void require_kept(const std::string& what, const FloatFormat& format);
+
+/// A level's properties as text, by name: cast_model_type (none, fp32, fp16, bf16, or a format by name or file for
+/// which require_kept holds), patch_functions (true, false), keep_batchnorm_fp32 (none, true, false), master_weights
+/// (none, true, false), loss_scale (dynamic or a number), cast_list (apex, pytorch_cuda, pytorch_cpu; counts where
+/// functions are patched).
 using LevelProperties = std::map<std::string, std::string>;
 
 /// The defaults of "O0" to "O3". Throws std::invalid_argument for another name.

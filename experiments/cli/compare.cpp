@@ -15,6 +15,7 @@
 #include "experiments/cli/net_declarations.hpp"
 #include "experiments/cli/pages.hpp"
 #include "experiments/framework/files.hpp"
+#include "softfloat/support/read_number.hpp"
 
 namespace ulp {
 namespace {
@@ -218,8 +219,28 @@ ExitCode compare_units(const CompareOptions& options) {
                              [] { return ""; });
 }
 
+/// {"layers=24", "width=896"}
+LanguageModelSize model_size(const std::vector<std::string>& properties) {
+    LanguageModelSize size;
+    for (const std::string& text : properties) {
+        const std::string name = text.substr(0, text.find('='));
+        const auto value = read_number<std::int64_t>(text.substr(std::min(text.size(), name.size() + 1)));
+        std::int64_t* place = name == "layers"       ? &size.layers
+                              : name == "width"      ? &size.width
+                              : name == "vocabulary" ? &size.vocabulary
+                                                     : nullptr;
+        if (place == nullptr || !value || *value < 1) {
+            throw UsageError("two files of tokens take --set layers=N, width=N and vocabulary=N, N 1 or more, not " +
+                             text);
+        }
+        *place = *value;
+    }
+    return size;
+}
+
 ExitCode compare_tokens(const CompareOptions& options) {
-    const TokenMismatch found = token_mismatch(read_token_sequences(options.a), read_token_sequences(options.b));
+    const TokenMismatch found =
+        token_mismatch(read_token_sequences(options.a), read_token_sequences(options.b), model_size(options.overrides));
     if (options.json) {
         fmt::print("{}\n", json_of(found).dump(2));
     } else {
@@ -331,7 +352,8 @@ Action declare_compare(OptionParser& app) {
         "again up to that step and names the product and element too. Two units: trains on both in step with the "
         "options above and names the first step, product and element that differ, with its operands. Two files of "
         "tokens and their log-probabilities, of a sampler and a trainer: ratios, KL divergence, growth along the "
-        "sequence, and which causes would make such a gap. Two results of one product (--a, --b, --unit): says whether "
+        "sequence, and which causes would make such a gap in a model of --set layers=32, --set width=4096 and --set "
+        "vocabulary=N (the largest token + 1). Two results of one product (--a, --b, --unit): says whether "
         "orders and units explain both, and what share of both bounds the difference is; exit code 0 where they do. "
         "Else exit code 4 on a difference.\n\n" +
         recipe_lines());

@@ -146,6 +146,8 @@ TEST_CASE("inspect: wrong options end with 2, bad files with 3, each with a sent
         {{}, 2, "FILES"},
         {{x, "--format", "fp17"}, 2, "no format 'fp17' for tensors; there are"},
         {{x, "--target", "mxfp8"}, 2, "scales its blocks itself"},
+        {{x, "--target", "posit8"}, 2, "numbers up to a power of two become zero, and posit8 is not one"},
+        {{x, "--target", "hif8"}, 0, "Loss scale for hif8\n  smallest    2^-22 "},
         {{x, "--output", "xml"}, 2, "ulplab inspect has no option --output; did you mean"},
         {{folder / "none.npy"}, 3, "none.npy"},
         {{folder / "*.npz"}, 3, "no .npy, .npz or .safetensors file there"},

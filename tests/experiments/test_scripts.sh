@@ -201,3 +201,10 @@ echo "fp32 soft:ieee other" >"$work/b/bin/recipes"
 status=0
 "$compare" "$work/a" "$work/b" >/dev/null 2>&1 || status=$?
 [ "$status" -eq 4 ] || fail "different digests of a recipe ended with $status"
+
+# Of one figure's sheets the page's has no caption, and the others have all lines of it, whatever was drawn before.
+if command -v gnuplot >/dev/null; then
+    lines=$(cd "$source_folder/plots" && gnuplot -d -e "figure = '$work/sheet'; title_text = ''; caption_text = ''; caption_lines = 2;
+        series_names = ''; do for [format in 'svg page.svg png'] { load 'style.gp'; print caption_lines }" 2>&1 | xargs)
+    [ "$lines" = "2 0 2" ] || fail "the captions of svg, page.svg and png have $lines lines, not 2 0 2"
+fi

@@ -395,15 +395,22 @@ Answer Oracle::round(const Located& x, Rounding rounding, Tininess tininess, std
     }
     if (x.zero && format_.has_subnormals)
         return {word(x.cancelled ? rounding == Rounding::down : x.negative, 0), x.flags};
-    if (x.negative && !x.zero && !format_.has_sign) return {quiet_nan(), x.flags | flag::invalid};
+    const bool below_zero = x.negative && !x.zero && !format_.has_sign;
+    if (below_zero && !format_.has_subnormals) return {quiet_nan(), x.flags | flag::invalid};
     const bool tiny = stays_tiny(x, rounding, tininess);
     if (x.below_grid) return {word(false, 0), x.flags | flag::inexact | (tiny ? flag::underflow : 0)};
 
     const bool odd = (format_.fraction_bits == 0 && !format_.even_codes) || (x.floor & 1) != 0;
     bool up = takes_upper(x.part, x.negative, odd, rounding);
     if (rounding == Rounding::stochastic) up = ((x.fraction + random) >> random_bits) != 0;
+    if (below_zero && (x.floor > 0 || up)) {
+        const bool to_zero = rounding == Rounding::toward_zero || rounding == Rounding::up;
+        return to_zero ? Answer{0, x.flags | flag::overflow | flag::inexact}
+                       : Answer{quiet_nan(), x.flags | flag::invalid};
+    }
     if (x.floor > last_finite_ || (up && x.floor == last_finite_)) {
-        const bool inward = rounding == Rounding::toward_zero || rounding == Rounding::odd ||
+        const bool odd_is_finite = format_.specials != Specials::one_nan_infinity || (last_finite_ & 1) != 0;
+        const bool inward = rounding == Rounding::toward_zero || (rounding == Rounding::odd && odd_is_finite) ||
                             rounding == (x.negative ? Rounding::up : Rounding::down);
         return {inward ? word(x.negative, last_finite_) : infinity(x.negative),
                 x.flags | flag::overflow | flag::inexact};

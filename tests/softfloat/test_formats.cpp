@@ -286,7 +286,29 @@ TEST_CASE("saturation by P3109's names") {
         CHECK(becomes(format, "inf", Saturation::sat_propagate, nearest_even) == "inf");
         CHECK(becomes(format, "-inf", Saturation::sat_finite, nearest_even) == "-" + most);
     }
-    CHECK(becomes("e4m3", "inf", Saturation::sat_propagate, nearest_even) == "nan");
+    // P3109, interim report 4.0, 4.7.5: without infinities the largest number, without a sign zero, and to odd infinity
+    // where its code is the odd one.
+    CHECK(becomes("e4m3", "inf", Saturation::sat_propagate, nearest_even) == "448");
+    CHECK(becomes("binary8p4sf", "-inf", Saturation::sat_propagate, nearest_even) == "-240");
+    CHECK(becomes("binary8p3se", "-1e9", Saturation::ovf_inf, odd) == "-inf");
+    CHECK(becomes("binary8p3ue", "1e30", Saturation::ovf_inf, odd) != "inf");
+    CHECK(becomes("e5m2", "1e9", Saturation::ovf_inf, odd) == "57344");
+    for (const char* format : {"binary8p3ue", "binary8p4uf", "binary6p1ue", "ue4m3"}) {
+        for (const Saturation::Mode mode : {Saturation::sat_finite, Saturation::sat_propagate}) {
+            for (const char* text : {"-1", "-1e30", "-inf", "-1e-30"}) {
+                CHECK(becomes(format, text, mode, nearest_even) == "0");
+                CHECK(becomes(format, text, mode, down) == "0");
+            }
+        }
+        CHECK(becomes(format, "-1", Saturation::ovf_inf, nearest_even) == "nan");
+        CHECK(becomes(format, "-1", Saturation::ovf_inf, down) == "nan");
+        CHECK(becomes(format, "-1", Saturation::ovf_inf, toward_zero) == "0");
+        CHECK(becomes(format, "-1e30", Saturation::ovf_inf, up) == "0");
+        CHECK(becomes(format, "-1e-30", Saturation::ovf_inf, nearest_even) == "0");
+        CHECK(becomes(format, "-1e-30", Saturation::ovf_inf, down) == "nan");
+        CHECK(becomes(format, "-inf", Saturation::ovf_inf, toward_zero) == "nan");
+    }
+    CHECK(becomes("e8m0", "-1", Saturation::sat_finite, nearest_even) == "nan");  // it has no zero
     CHECK(becomes("e4m3", "1e9", Saturation::sat_propagate, nearest_even) == "448");
     FloatFormat own = formats::e5m2;
     own.saturation = Saturation::sat_finite;

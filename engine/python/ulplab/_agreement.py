@@ -147,8 +147,9 @@ class Attention(_Printed):
     def explain(self, query, head=0):
         """Which keys the query met in which tile, in words."""
         tiles = self.tiles(query, head)
+        splits = f"{self._how['split']} splits" if self._how["split"] > 1 else "one split"
         lines = [f"query {query}: {sum(t['keys'] for t in tiles)} keys in {len(tiles)} tiles of {self._how['tile']}, "
-                 f"{self._how['split']} splits, P in {self._how['p_format'] or 'the format of the operands'}"]
+                 f"{splits}, P in {self._how['p_format'] or 'the format of the operands'}"]
         for i, tile in enumerate(tiles):
             first = i == 0 or tiles[i - 1]["split"] != tile["split"]
             if first and self._how["split"] > 1:

@@ -30,9 +30,11 @@ def computed_in(module, emulation):
 
 
 def require_no_dropout(module):
-    if any(isinstance(each, torch.nn.modules.dropout._DropoutNd) and each.training and each.p > 0
-           for each in module.modules()):
-        raise ValueError("the module's dropout is on, so its results are random; call its eval() first")
+    for path, each in module.named_modules():
+        shares = vars(each).items() if each.training else ()  # as numbers where a function drops: attention_dropout=0.1
+        if any(("drop" in name or isinstance(each, torch.nn.modules.dropout._DropoutNd) and name == "p")
+               and isinstance(share, float) and share > 0 for name, share in shares):
+            raise ValueError(f"dropout is on in {path or 'the module'}, so results are random; call eval() first")
 
 
 def split_by_shape(m, n, k, processors=132, tile=128, least_k=128):
@@ -74,7 +76,7 @@ def _given(order, shape):
     return order
 
 
-def _name(order):
+def order_name(order):
     changed = {key: value for key, value in order._asdict().items() if value != Order._field_defaults[key]}
     return ", ".join(f"{key} {value}" for key, value in changed.items()) or "one chain"
 
@@ -97,7 +99,7 @@ class Invariance(_Printed):
     def __repr__(self):
         lines = [f"{'shape':<20} {'rows differ':>12} {'elements':>10}   orders"]
         for each in self.changes:
-            orders = sorted({_name(order) for order in each["orders"].values()})
+            orders = sorted({order_name(order) for order in each["orders"].values()})
             lines.append(f"{str(each['shape']):<20} {each['rows']:>12} {each['elements']:>10}   {'; '.join(orders)}")
         if self.first is None:
             lines.append("No row's bits depend on the batch.")
@@ -106,7 +108,7 @@ class Invariance(_Printed):
             lines.append(f"Row {f['row']} differs between {f['shape']} and {f['against']}, first at element "
                          f"{f['element']}: {f['values'][0]!r} and {f['values'][1]!r}")
         lines.append(f"largest error against fp64 by the rule: {self.error:.3g}")
-        lines += [f"  always {_name(each['order'])}: {each['changes']} elements change, error {each['error']:.3g}"
+        lines += [f"  always {order_name(each['order'])}: {each['changes']} elements change, error {each['error']:.3g}"
                   for each in self.remedies]
         return "\n".join(lines)
 

@@ -231,7 +231,7 @@ class Quantized:
 
     elements       float32, m x k (k filled up to whole groups where the row has a transform): numbers of the element
                    format
-    codes          the same as storage words, uint8 (element formats of up to 8 bits), else None
+    codes          the same as storage words, uint8 (element formats of up to 8 bits, and any format without scales), else None
     scales         float32, one for each block
     scale_codes    the same as storage words where their format has 8 bits, else None
     zero_points    of rules whose elements are whole numbers, one for each block, int32, else None: an element is its code,
@@ -279,14 +279,25 @@ class Quantized:
                             ("tensor scale", self.tensor_scale)])
 
 
-def quantize(x: ArrayLike, how: str, *, element: FormatLike | None = None, block: tuple[int, int] | str | None = None,
+def _rounded_alone(matrix, format, kind):
+    """A matrix rounded to a number format, under a scale of 1."""
+    elements = round(matrix, format)
+    if not numpy.array_equal(elements.astype("f4"), elements, equal_nan=True):
+        raise ValueError(f"elements of a Quantized are float32, which {format.name} exceeds; ulplab.encode has its codes")
+    fields = {"element": format, "scale_format": Format("fp32"), "tensor_scale": 1.0, "block": matrix.shape,
+              "elements": elements.astype("f4"), "scales": numpy.ones((1, 1), "f4"), "codes": encode(matrix, format)}
+    return Quantized(format.name, fields, kind)
+
+
+def quantize(x: ArrayLike, how: str | Format, *, element: FormatLike | None = None, block: tuple[int, int] | str | None = None,
              scale_format: FormatLike | None = None, seed: int = 0, stream: int = 0) -> Quantized:
     """A matrix quantised along its last extent, by a named row (:func:`quantizations`): "mxfp8", "nvfp4", ...
 
     x    m x k numbers; of arrays with more extents the leading ones are one, m. Those of float64 enter the rule's
          arithmetic, which is float32's, so that an element under a scale that is a power of two is rounded once;
          ValueError for one beyond float32
-    how  the row's name. Every rule of scales, elements and transforms is a field of its row
+    how  the row's name, or a number format, to which numbers are rounded once, from whatever type, without scales: "e4m3",
+         a Format. Every rule of scales, elements and transforms is a field of its row
          (docs/reference/quantizations.md says whose arithmetic each is)
     element, block, scale_format   instead of the row's: the format of the elements, the numbers that share a scale as
          (lines, k) or "1x128" (0: all there are), the format of the scales. Scales that become powers of two are rounded
@@ -299,6 +310,16 @@ def quantize(x: ArrayLike, how: str, *, element: FormatLike | None = None, block
     """
     array = numbers_of(x)
     matrix = array.reshape(-1, array.shape[-1]) if array.ndim != 2 and array.ndim > 0 else array
+    if isinstance(how, Format) or (isinstance(how, str) and how not in quantizations()):
+        try:
+            format = globals()["format"](how)
+        except ValueError:
+            if str(how).endswith(".json"):
+                raise
+        else:
+            if element is not None or block is not None or scale_format is not None:
+                raise ValueError(f"{format.name} is a number format, which has no element, block and scale_format to change")
+            return _rounded_alone(matrix, format, x)
     if isinstance(block, str):
         block = tuple(map(int, block.split("x")))
     if block is not None:

@@ -7,14 +7,16 @@ import json
 import math
 import sys
 from collections import Counter
+from collections.abc import Sequence
 
 import torch
 
 from ._attention import checked_tiling
 from ._backends import backend_of
-from ._invariance import computed_in, require_no_dropout
+from ._invariance import computed_in, order_name, require_no_dropout
 from ._mismatch import Mismatch, mismatch
 from ._ops import split_names
+from ._products import _order
 from ._report import plain
 from ._run import user_line
 
@@ -248,6 +250,28 @@ class Table(list):
         return "\n".join("  ".join(f"{x:<{w}}" for x, w in zip(row, widths)).rstrip() for row in rows)
 
 
+class Asked(Sequence):
+    """A table that is made when it is first looked at; called with options it is made with these."""
+
+    def __init__(self, make):
+        self._make, self.made = make, None
+
+    def __call__(self, *args, **options):
+        if args or options:
+            return self._make(*args, **options)
+        self.made = self._make() if self.made is None else self.made
+        return self.made
+
+    def __getitem__(self, index):
+        return self()[index]
+
+    def __len__(self):
+        return len(self())
+
+    def __repr__(self):
+        return repr(self())
+
+
 class SideMismatch(Mismatch):
     """The figures of ulplab.Mismatch for two arithmetics of one model, and where they come from.
 
@@ -261,33 +285,47 @@ class SideMismatch(Mismatch):
     routers             flips of a router's choice: module, tokens, flips, lost and gained (tokens by expert), margin (between
                         the last score that was chosen and the next one, the median), margin_of_flips
     not_finite_first    {"a": ..., "b": ...}: the first value that was not finite, as a Report has it, or None
-    by_module(), remedies()   made when asked for; plot(): the growth as a figure
+    by_module, remedies   lists that are made when they are looked at; by_module(modules) and remedies(head, seeds, progress)
+                        make others. by_module: what each module contributes, its arithmetic alone b's, all else a's: module,
+                        rms and share (of the mean square of d), relative and ulps (of growth_by_module), the largest first;
+                        then "remainder", as shares need not add up. remedies: the gap that remains after each remedy, and
+                        after none, the smallest first: :class:`Remedy`. Its head is the module that gives logits, by default
+                        the last Linear layer; seeds the number of pairs of seeds, of the tokens' order (0: as given) and of
+                        stochastic rounding, which the interval is over; progress is called with a line when a remedy begins,
+                        and by default prints it on stderr where that is a terminal
+    plot()              the growth as a figure
     """
 
     def __init__(self, runs, a, b, found):
         self.__dict__.update(vars(found))
         self._runs, self._a, self._b = runs, a, b
+        self._asked = {"by_module": Asked(self._contributions), "remedies": Asked(self._remedies)}
         self.causes = []  # they are known here: see first, by_module and remedies
 
     def _gap(self, a, b, seed=0):
         return _rms(self._runs.known(b, seed)[0] - self._runs.known(a, seed)[0])
 
-    def by_module(self, modules=None):
-        """What each module contributes: its arithmetic alone is b's, all else a's. A list of module, rms and share (of the
-        mean square of d), relative and ulps (of growth_by_module), the largest first; then "remainder", as shares need not
-        add up."""
+    @property
+    def by_module(self):
+        return self._asked["by_module"]
+
+    @property
+    def remedies(self):
+        return self._asked["remedies"]
+
+    def _contributions(self, modules=None):
         runs = self._runs
         paths = [path for each in modules for path in runs.paths_of(each)] if modules is not None else [
             path for path in runs.leaves if list(runs.paths[path].parameters())]
         other = {name: value for name, value in self._b.items() if name not in ("modules", "batch")}
-        whole, found = max(self.rms or 0.0, 1e-300)**2, Table()
+        whole, found = self.rms**2 if self.rms else math.inf, Table()  # of equal sides no module has a share
         growth = {each["module"]: each for each in self.growth_by_module}
         for path in paths:
             rms = self._gap(self._a, {**self._a, "modules": {**self._a["modules"], path: other}})
             found.append({"module": path, "rms": rms, "share": rms**2 / whole,
                           **{name: growth.get(path, {}).get(name) for name in ("relative", "ulps")}})
         found.sort(key=lambda each: -each["rms"])
-        rest = 1 - sum(each["share"] for each in found)
+        rest = (1.0 if self.rms else 0.0) - sum(each["share"] for each in found)
         return Table([*found, {"module": "remainder", "rms": None, "share": rest, "relative": None, "ulps": None}])
 
     def _sides_of_remedies(self, head):
@@ -316,13 +354,7 @@ class SideMismatch(Mismatch):
             del tries["one recipe"]
         return {"none": [a, b], **{name: sides for name, sides in tries.items() if sides != [a, b]}}
 
-    def remedies(self, head=None, seeds=3, progress=None):
-        """The gap that remains after each remedy, and after none, the smallest first: a list of :class:`Remedy`.
-
-        head      the module that gives logits, by default the last Linear layer
-        seeds     pairs of seeds: of the tokens' order (0: as given) and of stochastic rounding; the interval is over them
-        progress  called with a line when a remedy begins; by default it is printed on stderr where that is a terminal
-        """
+    def _remedies(self, head=None, seeds=3, progress=None):
         tell = progress or (lambda line: print(line, file=sys.stderr, flush=True) if sys.stderr.isatty() else None)
         if self.rms is None or self.equal:
             return Table()
@@ -352,13 +384,16 @@ class SideMismatch(Mismatch):
         return ax
 
     def to_json(self):
-        """The figures as JSON text; log-probabilities as lists, infinities and NaN as texts."""
+        """The figures as JSON text, with by_module and remedies where they were looked at; log-probabilities as lists,
+        infinities and NaN as texts."""
         fields = {name: value for name, value in vars(self).items() if not name.startswith("_")}
+        fields |= {name: each.made for name, each in self._asked.items() if each.made is not None}
         fields["log_probabilities"] = {name: each.tolist() for name, each in self.log_probabilities.items()}
         return json.dumps(plain(fields))
 
     def __repr__(self):
-        sides = [f"{name} " + (", ".join(f"{key} {value}" for key, value in side.items() if value != _DEFAULTS[key]) or
+        sides = [f"{name} " + (", ".join(f"{key} {order_name(_order(value)) if key == 'order' else value}"
+                                         for key, value in side.items() if value != _DEFAULTS[key]) or
                                "h100, bf16, one chain") for name, side in (("A", self._a), ("B", self._b))]
         figures = self._text.split("\n", 2)[2].split("\n\nWhat would make")[0].rstrip("\n")
         lines = [*sides, figures, f"rms from fp64: A {self.distance['a']:.4g}, B {self.distance['b']:.4g}"]

@@ -249,6 +249,7 @@ def test_attention_refuses_what_does_not_fit():
             ("3 splits of 16 keys, which are 2 tiles of 8; give 1 to 2", lambda: ulplab.attention(q, q, q, tile=8, split=3)),
             ("a tile of 0 keys", lambda: ulplab.attention(q, q, q, tile=0)),
             ("P in fp32 is not an operand of a unit of bf16", lambda: ulplab.attention(q, q, q, p_format="fp32")),
+            ("P in e8m0 .* narrower format with a zero", lambda: ulplab.attention(q, q, q, p_format="e8m0")),
             ("is not a number of bf16", lambda: ulplab.attention(q + numpy.float32(1e-3), q, q)),
             ("a rescale threshold of -1", lambda: ulplab.attention(q, q, q, rescale_threshold=-1)),
             ("give one of O's shape", lambda: ulplab.attention(q, q, q).backward(q[0])),
@@ -297,6 +298,10 @@ def test_figures_of_a_mismatch_are_those_of_their_definitions(tmp_path, program)
     assert (found.outliers[0]["sequence"], found.outliers[0]["position"]) == divmod(largest, 128)
     text = program("compare", tmp_path / "a.jsonl", tmp_path / "b.jsonl", code=4)
     assert text.rstrip("\n") == repr(found)
+    sized = program("compare", tmp_path / "a.jsonl", tmp_path / "b.jsonl", "--json", "--set", "layers=24", "--set", "width=896",
+                    "--set", "vocabulary=5000", code=4)
+    assert json.loads(sized)["model"] == {"layers": 24, "width": 896, "vocabulary": 5000}
+    program("compare", tmp_path / "a.jsonl", tmp_path / "b.jsonl", "--set", "depth=3", code=2)
     as_json = program("compare", tmp_path / "a.jsonl", tmp_path / "b.jsonl", "--json", code=4)
     assert json.loads(as_json) == json.loads(found.to_json())
 
@@ -530,6 +535,9 @@ def test_fp16_is_nearer_than_bf16_and_equal_sides_are_equal_in_any_batch():
     bf16 = ulplab.torch.mismatch(model, tokens, a=split, b={})
     remedies = {each["name"]: each for each in bf16.remedies()}
     assert remedies["one order for all batch sizes"]["rms"] == 0 and "no gap remains" in repr(bf16.remedies(seeds=1))
+    assert len(bf16.remedies) == len(remedies) and bf16.remedies[0] is bf16.remedies()[0]  # an attribute, made once
+    assert any(str(each).startswith("fp32 head ") for each in bf16.remedies) and "fp32 head" in repr(bf16.remedies)
+    assert {each["name"] for each in json.loads(bf16.to_json())["remedies"]} == set(remedies)
     fp16 = remedies["fp16 in place of bf16"]
     assert bf16.rms > 0 and fp16["factor"] > 3  # three more bits of significand
     same = ulplab.torch.mismatch(model, tokens, a={"batch": 1}, b={"batch": 2})
@@ -629,6 +637,7 @@ def test_sides_differ_by_attention_tiles_and_routers_flip():
     assert f"router router: {router['flips']} of 160 tokens go to other experts" in repr(fp8)
     same = ulplab.torch.mismatch(model, tokens, a={}, b={})
     assert same.routers[0]["flips"] == 0 and same.remedies() == [] and "are equal" in repr(same)
+    assert all(each["share"] == 0 for each in same.by_module)
 
 
 def test_a_side_that_is_not_finite_is_reported_in_place_of_numbers():
@@ -700,3 +709,7 @@ def test_what_two_sides_refuse():
     noisy = torch.nn.Sequential(model, torch.nn.Dropout())
     with pytest.raises(ValueError, match="dropout is on"):
         ulplab.torch.mismatch(noisy, tokens, a={}, b={})
+    model.blocks[0].attention_dropout = 0.1  # as transformers' layers have it
+    with pytest.raises(ValueError, match="dropout is on in blocks.0,"):
+        ulplab.torch.mismatch(model.train(), tokens, a={}, b={})
+    ulplab.torch.mismatch(model.eval(), tokens, a={}, b={})

@@ -37,13 +37,20 @@ def package(name):
     return f"{name} {importlib.metadata.version(name)}"
 
 
-def blocks(width, thresholds, seed, count=BLOCKS, exponents=(-20, 20), element=FP8):
-    """count blocks. Their largest magnitudes: each threshold's significand and its two neighbours in turn, and random
-    ones, times powers of two. The other numbers: random, half of them close to the middles of the elements' numbers."""
+def batches(width, thresholds, seed, **how):
+    """BLOCKS blocks, in arrays that need little memory."""
+    for first in range(0, BLOCKS, 20_000):
+        yield blocks(width, thresholds, [seed, first], min(20_000, BLOCKS - first), **how)
+
+
+def blocks(width, thresholds, seed, count, exponents=(-20, 20), element=FP8):
+    """count blocks. Their largest magnitudes: each threshold's significand and its two neighbours in turn, every fourth
+    a random one, times powers of two. The other numbers: random, half of them close to the middles of the elements' numbers."""
     rng = numpy.random.default_rng(seed)
     on = numpy.array(thresholds, f4)
     on = numpy.concatenate([on, numpy.nextafter(on, f4(0)), numpy.nextafter(on, f4(9e9))])
-    amax = numpy.where(numpy.arange(count) % 4 < 3, on[numpy.arange(count) % on.size], rng.uniform(1, 2, count).astype(f4))
+    at = numpy.arange(count)
+    amax = numpy.where(at % 4 < 3, on[(at // 4 * 3 + at % 4) % on.size], rng.uniform(1, 2, count).astype(f4))
     amax = numpy.ldexp(amax, rng.integers(*exponents, count)).astype(f4)
     x = (amax[:, None] * rng.uniform(-1, 1, (count, width))).astype(f4)
     grid = numpy.arange(256 if element is not FP4 else 16, dtype="u1").view(element).astype(f4)
@@ -58,11 +65,12 @@ def blocks(width, thresholds, seed, count=BLOCKS, exponents=(-20, 20), element=F
 
 
 def compared(rule, where, scales, elements, other_scales, other_elements):
-    """Counts differences into the table; returns them."""
+    """Counts differences into the table, batch by batch; returns this batch's."""
     scales, elements = numpy.asarray(scales, f4).reshape(-1), numpy.asarray(elements, f4)
     differ = (int((scales != numpy.asarray(other_scales, f4).reshape(-1)).sum()),
               int((elements != numpy.asarray(other_elements, f4).reshape(elements.shape)).sum()))
-    TABLE[rule, where] = [scales.size, differ[0], elements.size, differ[1]]
+    counts = [scales.size, differ[0], elements.size, differ[1]]
+    TABLE[rule, where] = [a + b for a, b in zip(TABLE.get((rule, where), [0] * 4), counts)]
     return differ
 
 
@@ -170,72 +178,80 @@ RULES = {
 @pytest.mark.parametrize("rule", RULES)
 def test_a_rule_is_its_formula(rule):
     width, thresholds, formula = RULES[rule]
-    x = blocks(width, thresholds, 1, BLOCKS if width < 64 else BLOCKS // 4, (-3, 3) if "nvfp4" in rule else (-20, 20),
-               FP4 if "fp4" in rule else FP8)
-    if "nvfp4" in rule:  # a largest number for which S is a power of two: the scales' thresholds are met
-        x[0, 0] = 96 if "4over6" in rule and "448" not in rule else 84
-    q = ulplab.quantize(x, rule)
-    assert compared(rule, f"its formula, {package('ml_dtypes')}", q.scales, q.elements, *formula(x)) == (0, 0)
-    assert (ulplab.decode(q.codes, q.element_format) == q.elements).all()
-    if rule == "nvfp4":  # the comparison sees another rule
-        assert compared(rule, "the control", q.scales, q.elements, *nvfp4(x, scale_max=256))[0] > 0
-        del TABLE[rule, "the control"]
+    for x in batches(width, thresholds, 1, exponents=(-3, 3) if "nvfp4" in rule else (-20, 20),
+                     element=FP4 if "fp4" in rule else FP8):
+        if "nvfp4" in rule:  # a largest number for which S is a power of two: the scales' thresholds are met
+            x[0, 0] = 96 if "4over6" in rule and "448" not in rule else 84
+        q = ulplab.quantize(x, rule)
+        assert compared(rule, f"its formula, {package('ml_dtypes')}", q.scales, q.elements, *formula(x)) == (0, 0)
+        assert (ulplab.decode(q.codes, q.element_format) == q.elements).all()
+        if rule == "nvfp4":  # the comparison sees another rule
+            assert compared(rule, "the control", q.scales, q.elements, *nvfp4(x, scale_max=256))[0] > 0
+            del TABLE[rule, "the control"]
 
 
 def test_whole_tensors_and_squares():
-    x = blocks(256, POWERS, 2, 256, (-4, 4))
-    for rule, formula in (("te_current", lambda t: encoded(t, FP8)), ("te_current_e5m2", lambda t: encoded(t, E5M2)),
-                          ("ao_tensorwise", lambda t: encoded(t, FP8, False, 1e-12)),
-                          ("ao_tensorwise_e5m2", lambda t: encoded(t, E5M2, False, 1e-12)),
-                          ("ao_tensorwise_power", lambda t: encoded(t, FP8, True, 1e-12))):
-        q = ulplab.quantize(x, rule)
-        scale, elements = formula(x.reshape(1, -1))
-        assert compared(rule, f"its formula, {package('ml_dtypes')}", q.scales, q.elements, scale, elements) == (0, 0)
-    squares = x.reshape(2, 128, 2, 128).transpose(0, 2, 1, 3).reshape(4, -1)
-    for rule, formula in (("te_block_128x128", lambda t: encoded(t, FP8, True)),
-                          ("deepseek_128x128", lambda t: deepseek(t, "divide")),
-                          ("deepseek_128x128_ue8m0", lambda t: deepseek(t, "ue8m0")),
-                          ("deepgemm_128x128", lambda t: deepseek(t, "multiply"))):
-        q = ulplab.quantize(x, rule)
-        scale, elements = formula(squares)
-        elements = elements.reshape(2, 2, 128, 128).transpose(0, 2, 1, 3).reshape(256, 256)
-        assert compared(rule, f"its formula, {package('ml_dtypes')}", q.scales, q.elements, scale, elements) == (0, 0)
+    """28 tensors, which are the squares of another one, for each 20,000 blocks."""
+    for first in range(0, BLOCKS, 20_000):
+        squares = blocks(128 * 128, POWERS, [2, first], 28, (-4, 4))
+        for rule, formula in (("te_current", lambda t: encoded(t, FP8)), ("te_current_e5m2", lambda t: encoded(t, E5M2)),
+                              ("ao_tensorwise", lambda t: encoded(t, FP8, False, 1e-12)),
+                              ("ao_tensorwise_e5m2", lambda t: encoded(t, E5M2, False, 1e-12)),
+                              ("ao_tensorwise_power", lambda t: encoded(t, FP8, True, 1e-12))):
+            for x in squares:
+                q = ulplab.quantize(x.reshape(128, 128), rule)
+                assert compared(rule, f"its formula, {package('ml_dtypes')}", q.scales, q.elements, *formula(x)) == (0, 0)
+        x = squares.reshape(4, 7, 128, 128).transpose(0, 2, 1, 3).reshape(512, 896)
+        for rule, formula in (("te_block_128x128", lambda t: encoded(t, FP8, True)),
+                              ("deepseek_128x128", lambda t: deepseek(t, "divide")),
+                              ("deepseek_128x128_ue8m0", lambda t: deepseek(t, "ue8m0")),
+                              ("deepgemm_128x128", lambda t: deepseek(t, "multiply"))):
+            q = ulplab.quantize(x, rule)
+            elements = q.elements.reshape(4, 128, 7, 128).transpose(0, 2, 1, 3).reshape(28, -1)
+            assert compared(rule, f"its formula, {package('ml_dtypes')}", q.scales, elements, *formula(squares)) == (0, 0)
 
 
 @pytest.mark.parametrize("rule", MX_ELEMENTS)
-def test_mx_as_microxcaling_and_gfloat_compute_it(rule):
-    x = blocks(32, POWERS, 3)
-    q = ulplab.quantize(x, rule)
-    numbers = ulplab.dequantize(q)
-    expected = mx_quantized(x, 32, *MX_ELEMENTS[rule])
-    scale = down(amax_of(x)) / f4(2.0 ** MX_ELEMENTS[rule][0])
-    assert compared(rule, "microxcaling's formula", q.scales, numbers, scale, expected) == (0, 0)
+def test_mx_as_microxcaling_computes_it(rule):
+    for x in batches(32, POWERS, 3):
+        q = ulplab.quantize(x, rule)
+        expected = mx_quantized(x, 32, *MX_ELEMENTS[rule])
+        scale = down(amax_of(x)) / f4(2.0 ** MX_ELEMENTS[rule][0])
+        assert compared(rule, "microxcaling's formula", q.scales, ulplab.dequantize(q), scale, expected) == (0, 0)
+
+
+@pytest.mark.parametrize("rule", MX_ELEMENTS)
+def test_mx_as_gfloat_computes_it(rule):
     gfloat = pytest.importorskip("gfloat", reason="skipped: no gfloat")
     from gfloat import formats as f
     block = {"mxfp8": f.format_info_ocp_e4m3, "mxfp8_e5m2": f.format_info_ocp_e5m2, "mxfp6_e3m2": f.format_info_ocp_e3m2,
              "mxfp6_e2m3": f.format_info_ocp_e2m3, "mxfp4": f.format_info_ocp_e2m1}[rule]
     info = gfloat.BlockFormatInfo(rule, block, 32, f.format_info_ocp_e8m0)
-    some = x[: max(50, BLOCKS // 200)].astype("f8")
-    theirs = numpy.array([gfloat.quantize_block(info, line, gfloat.compute_scale_amax) for line in some])
-    scales = numpy.array([gfloat.compute_scale_amax(block.emax, line) for line in some])
-    assert compared(rule, package("gfloat"), q.scales[: len(some)], numbers[: len(some)], scales, theirs) == (0, 0)
+    for x in batches(32, POWERS, 3):
+        q = ulplab.quantize(x, rule)
+        x = x.astype("f8")
+        scales = numpy.array([[gfloat.compute_scale_amax(block.emax, line)] for line in x])
+        theirs = scales * gfloat.round_ndarray(block, x / scales, gfloat.RoundMode.TiesToEven, True)
+        assert compared(rule, package("gfloat"), q.scales, ulplab.dequantize(q), scales, theirs) == (0, 0)
+        for line, numbers in zip(x[:5], theirs):
+            assert (gfloat.quantize_block(info, line, gfloat.compute_scale_amax) == numbers).all()
 
 
 @pytest.mark.parametrize("rule", ["q4_0", "q8_0"])
 def test_gguf(rule):
     gguf = pytest.importorskip("gguf", reason="skipped: no gguf")
-    x = blocks(32, [1.0, 127 / 64, 1.5, 1.75], 4, exponents=(-24, 15), element=FP4)
-    x[::7, :3] = -numpy.abs(x[::7]).max(-1, keepdims=True)  # several numbers of the largest magnitude, of both signs
-    x[5] = 0
-    q = ulplab.quantize(x, rule)
-    stored = gguf.quants.quantize(x, gguf.GGMLQuantizationType[rule.upper()])
-    scales = stored[:, :2].copy().view("f2").astype(f4)
-    codes = stored[:, 2:]
-    if rule == "q4_0":
-        codes = numpy.concatenate([codes & 15, codes >> 4], axis=1)
-        assert (q.zero_points == 8).all()
-    assert compared(rule, package("gguf"), q.scales, q.codes, scales, codes) == (0, 0)
-    assert (ulplab.dequantize(q) == gguf.quants.dequantize(stored, gguf.GGMLQuantizationType[rule.upper()])).all()
+    for x in batches(32, [1.0, 127 / 64, 1.5, 1.75], 4, exponents=(-24, 15), element=FP4):
+        x[::7, :3] = -numpy.abs(x[::7]).max(-1, keepdims=True)  # several numbers of the largest magnitude, of both signs
+        x[5] = 0
+        q = ulplab.quantize(x, rule)
+        stored = gguf.quants.quantize(x, gguf.GGMLQuantizationType[rule.upper()])
+        scales = stored[:, :2].copy().view("f2").astype(f4)
+        codes = stored[:, 2:]
+        if rule == "q4_0":
+            codes = numpy.concatenate([codes & 15, codes >> 4], axis=1)
+            assert (q.zero_points == 8).all()
+        assert compared(rule, package("gguf"), q.scales, q.codes, scales, codes) == (0, 0)
+        assert (ulplab.dequantize(q) == gguf.quants.dequantize(stored, gguf.GGMLQuantizationType[rule.upper()])).all()
 
 
 def torchao():
@@ -253,32 +269,32 @@ def test_torchao_mx(rule):
     mode = {"ceil": Mode.CEIL, "even": Mode.EVEN, "nv": Mode.RCEIL}.get(rule.split("_")[-1], Mode.FLOOR)
     element = (torch.float4_e2m1fn_x2 if "fp4" in rule else
                torch.float8_e5m2 if "e5m2" in rule else torch.float8_e4m3fn)
-    x = blocks(32, POWERS, 5, element=FP4 if "fp4" in rule else FP8)
-    q = ulplab.quantize(x, rule)
-    scales, elements = to_mx(torch.from_numpy(x), element, 32, mode)
-    codes = elements.contiguous().view(torch.uint8).numpy()
-    codes = ulplab.encode(ulplab.decode(codes, "e2m1", packed=True), "e2m1") if "fp4" in rule else codes
-    theirs = ulplab.decode(scales.view(torch.uint8).numpy(), "e8m0").reshape(-1)
-    differ = compared(rule, package("torchao"), q.scales, ulplab.decode(q.codes, q.element_format), theirs,
-                      ulplab.decode(codes.reshape(x.shape), q.element_format))
-    if mode is not Mode.RCEIL:
-        assert differ == (0, 0)
-        return
-    # Its processor's way takes log2 in fp32, which of a number just above a power of two is a whole number.
-    just_above = amax_of(x).reshape(-1) / f4(LARGEST[FP4 if "fp4" in rule else FP8])
-    other = q.scales.reshape(-1) != theirs
-    assert (numpy.log2(just_above[other]) == numpy.round(numpy.log2(just_above[other]))).all()
-    assert (theirs[other] * 2 == q.scales.reshape(-1)[other]).all()
+    for x in batches(32, POWERS, 5, element=FP4 if "fp4" in rule else FP8):
+        q = ulplab.quantize(x, rule)
+        scales, elements = to_mx(torch.from_numpy(x), element, 32, mode)
+        codes = elements.contiguous().view(torch.uint8).numpy()
+        codes = ulplab.encode(ulplab.decode(codes, "e2m1", packed=True), "e2m1") if "fp4" in rule else codes
+        theirs = ulplab.decode(scales.view(torch.uint8).numpy(), "e8m0").reshape(-1)
+        differ = compared(rule, package("torchao"), q.scales, ulplab.decode(q.codes, q.element_format), theirs,
+                          ulplab.decode(codes.reshape(x.shape), q.element_format))
+        if mode is not Mode.RCEIL:
+            assert differ == (0, 0)
+            continue
+        # Its processor's way takes log2 in fp32, which of a number just above a power of two is a whole number.
+        just_above = amax_of(x).reshape(-1) / f4(LARGEST[FP4 if "fp4" in rule else FP8])
+        other = q.scales.reshape(-1) != theirs
+        assert (numpy.log2(just_above[other]) == numpy.round(numpy.log2(just_above[other]))).all()
+        assert (theirs[other] * 2 == q.scales.reshape(-1)[other]).all()
 
 
 def test_torchao_float8():
     torch = torchao()
     from torchao.float8.config import ScalingGranularity
     from torchao.float8.float8_utils import tensor_to_scale, to_fp8_saturated
-    x = blocks(64, POWERS, 6, BLOCKS // 4)
-    t = torch.from_numpy(x)
-    for rule, power, rows in (("ao_rowwise", True, True), ("ao_rowwise_fp32", False, True), ("ao_tensorwise", False, False),
-                              ("ao_tensorwise_power", True, False)):
+    rules = (("ao_rowwise", True, True), ("ao_rowwise_fp32", False, True), ("ao_tensorwise", False, False),
+             ("ao_tensorwise_power", True, False))
+    for x, (rule, power, rows) in ((x, row) for x in batches(64, POWERS, 6) for row in rules):
+        t = torch.from_numpy(x)
         how = {"scaling_granularity": ScalingGranularity.AXISWISE, "axiswise_dim": -1} if rows else {}
         scale = tensor_to_scale(t, torch.float8_e4m3fn, round_scales_to_power_of_2=power, **how)
         theirs = to_fp8_saturated(t * scale, torch.float8_e4m3fn).float().numpy()
@@ -300,17 +316,17 @@ def test_torchao_float8():
 def test_torchao_integers(rule):
     torch = torchao()
     from torchao.quantization import quant_primitives as p
-    x = blocks(32, POWERS, 7, element=FP4)
-    x[::5] = numpy.abs(x[::5])  # of one sign
-    q = ulplab.quantize(x, rule, block="1x32")
-    mapping = p.MappingType.ASYMMETRIC if "affine" in rule else p.MappingType.SYMMETRIC
-    least = -8 if "int4" in rule else -128
-    scale, zero = p.choose_qparams_affine(torch.from_numpy(x), mapping, (1, 32), torch.int8, least, -least - 1)
-    codes = p.quantize_affine(torch.from_numpy(x), (1, 32), scale, zero, torch.int8, least, -least - 1).numpy()
-    ours = q.codes.view("i1") if least == -128 else ((q.codes ^ 8).astype("i1") - 8)
-    assert compared(rule, package("torchao"), q.scales, ours, scale.numpy(), codes) == (0, 0)
-    assert (q.zero_points.reshape(-1) == zero.numpy().reshape(-1)).all()
-    assert (q.elements == ours - q.zero_points).all()
+    for x in batches(32, POWERS, 7, element=FP4):
+        x[::5] = numpy.abs(x[::5])  # of one sign
+        q = ulplab.quantize(x, rule, block="1x32")
+        mapping = p.MappingType.ASYMMETRIC if "affine" in rule else p.MappingType.SYMMETRIC
+        least = -8 if "int4" in rule else -128
+        scale, zero = p.choose_qparams_affine(torch.from_numpy(x), mapping, (1, 32), torch.int8, least, -least - 1)
+        codes = p.quantize_affine(torch.from_numpy(x), (1, 32), scale, zero, torch.int8, least, -least - 1).numpy()
+        ours = q.codes.view("i1") if least == -128 else ((q.codes ^ 8).astype("i1") - 8)
+        assert compared(rule, package("torchao"), q.scales, ours, scale.numpy(), codes) == (0, 0)
+        assert (q.zero_points.reshape(-1) == zero.numpy().reshape(-1)).all()
+        assert (q.elements == ours - q.zero_points).all()
 
 
 def test_parts_of_a_row():
@@ -331,6 +347,23 @@ def test_parts_of_a_row():
             ulplab.quantize(x, "mxfp8", **bad)
     with pytest.raises(ValueError, match="whole numbers"):
         ulplab.quantize(x, "int8_affine", element="e4m3")
+
+
+def test_a_number_format_alone():
+    x = numpy.array([[-431.99999999999994, 1 + 2**-11 + 2**-40, 2**-25 * (1 + 2**-40), 1e9]])  # once, not by way of fp32
+    q = ulplab.quantize(x, "e4m3")
+    assert q.elements[0, 0] == -416 and q.codes.dtype == numpy.uint8 and q.scales.tolist() == [[1]]
+    half = ulplab.quantize(x, ulplab.format("fp16"))
+    assert half.elements[0, 1:3].tolist() == [1.0009765625, 2**-24] and half.codes.dtype == numpy.uint16
+    assert (ulplab.decode(half.codes, "fp16") == half.elements).all()
+    assert (ulplab.dequantize(half) == half.elements).all()
+    assert ulplab.quantize([[0.3, -5.0]], "hif8").elements.tolist() == [[0.3125, -5.0]]
+    with pytest.raises(ValueError, match="no quantization 'e4m33'"):
+        ulplab.quantize(x, "e4m33")
+    with pytest.raises(ValueError, match="has no element, block"):
+        ulplab.quantize(x, "e4m3", block="1x32")
+    with pytest.raises(ValueError, match="which fp64 exceeds"):
+        ulplab.quantize(x / 3, "fp64")
 
 
 def test_every_row_is_compared():
