@@ -16,8 +16,12 @@ def computed_in(module, emulation):
     own, original = module.__dict__.get("forward"), module.forward
 
     def forward(*args, **kwargs):
-        with emulation(args[0] if args else None):
-            return original(*args, **kwargs)
+        with emulation(args[0] if args else None) as run:
+            run._entered(module, args)  # the module's call began before the emulation did
+            try:
+                return original(*args, **kwargs)
+            finally:
+                run._left(module, args, None)
 
     module.forward = forward
     try:

@@ -112,12 +112,13 @@ class _Model:
             with torch.no_grad(), contextlib.ExitStack() as stack:
                 runs.append(_emulation(self.emulate, side, seed))
 
-                def of_module(other):
+                def of_module(path, other):
                     runs.append(_emulation(self.emulate, other, seed, inner=True))
+                    runs[-1].observers += [_at(path, type(self.paths[path]).__name__, each) for each in observers]
                     return runs[-1]
 
                 for path, other in self._exchanges(side).items():
-                    stack.enter_context(computed_in(self.paths[path], lambda x, other=other: of_module(other)))
+                    stack.enter_context(computed_in(self.paths[path], lambda x, each=(path, other): of_module(*each)))
                 if taken is not None:
                     stack.enter_context(self.hooked(taken))
                 runs[-1].observers += observers
@@ -167,6 +168,14 @@ def _logits_of(result):
         raise ValueError("the model gives no logits of (sequences, places, vocabulary); give one that returns these, or an "
                          "object with .logits")
     return logits.detach().float()
+
+
+def _at(path, kind, observer):
+    """An observer inside of a module, whose emulation calls it by its class and has paths from there."""
+    def observe(func, name, where, *rest):
+        inside = where["module"]
+        observer(func, name, {**where, "module": path if inside in ("", kind) else f"{path}.{inside}"}, *rest)
+    return observe
 
 
 class _Recorder:
