@@ -1,7 +1,9 @@
 // The steps that are shown are the steps that are computed.
 #include <doctest/doctest.h>
 
+#include <bit>
 #include <set>
+#include <span>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -102,6 +104,17 @@ TEST_CASE("the steps of every fused unit add up to its result, for every class o
         CAPTURE(key);
         CHECK(wrong == 0);
         CHECK(of_mutant > 0);
+    }
+}
+
+TEST_CASE("what a shorter dot product lacks is filled up with zeros, whatever lies behind its operands") {
+    const std::vector<std::uint32_t> ones(32, 0x3C00);
+    const TensorCoreModel& hopper = unit_model<TensorCoreModel>("sm_90:mma.fp16.fp32");
+    for (const std::size_t size : {1U, 3U, 15U, 16U, 17U}) {
+        const auto part = std::span(ones).first(size);
+        const auto steps = steps_of_dot(hopper, part, part, 0);
+        CAPTURE(size);
+        CHECK(steps.back().result == std::bit_cast<std::uint32_t>(static_cast<float>(size)));
     }
 }
 
