@@ -150,7 +150,10 @@ TEST_CASE("a file that includes others than the exercise's, or is not a file, is
     Grader grader(small_limits());
     const Exercise& exercise = exercise_by_name("decode_half");
     fs::create_symlink(fs::path(ULPLAB_SOLUTIONS) / "decode_half/solution.cpp", student / "decode_half.cpp");
-    CHECK(grader.grade(exercise, student.path()).outcome == Outcome::refused);
+    CHECK(grader.grade(exercise, student.path()).message == "it is a symbolic link; hand in the file itself");
+    fs::remove(student / "decode_half.cpp");
+    ulp::write_file(student / "decode_half.cpp", std::string((1 << 20) + 1, '\n'));
+    CHECK(grader.grade(exercise, student.path()).message == "it is larger than 1 MiB");
     fs::remove(student / "decode_half.cpp");
     REQUIRE(mkfifo((student / "decode_half.cpp").c_str(), 0600) == 0);
     CHECK(grader.grade(exercise, student.path()).outcome == Outcome::refused);

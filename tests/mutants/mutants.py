@@ -420,6 +420,9 @@ def main():
     if options.list:
         for m in wanted:
             print(f"{m.number:4} {m.place}  {m.name}")
+        stale = [row[:2] for row in EQUIVALENT if not any(row[0] == m.file and row[1] in m.old for m in mutants)]
+        if stale:
+            raise SystemExit(f"known.py names as equivalent what is no mutant: {stale}")
         return 0
     if not options.report:
         all_commands = commands(options.programs)

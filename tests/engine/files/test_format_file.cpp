@@ -76,7 +76,7 @@ TEST_CASE("a format is read from its fields, with IEEE's where none are given") 
     CHECK(name_of(nf2) == "nf2");
     Context context;
     CHECK(parse_bits(nf2, "0.3", context) == 2);
-    CHECK(parse_bits(nf2, "0", context) == 2);  // it has no zero: a tie, to the even code
+    CHECK(parse_bits(nf2, "0", context) == 2);                   // it has no zero: a tie, to the even code
     CHECK(parse_bits(from("[1, 2, 3, 4]"), "0", context) == 0);  // beyond its numbers: the nearest
     CHECK(parse_bits(from("[-4, -3, -2, -1]"), "0", context) == 3);
     CHECK(from(R"([0, 1, "inf", "nan"])").has_nan());

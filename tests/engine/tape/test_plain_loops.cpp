@@ -474,6 +474,16 @@ TEST_CASE("a norm in fp16 with parameters in fp32 computes in fp32 and rounds on
         CAPTURE(training);
         CHECK(wrong == 0);
     }
+    const auto by_row = [&](const Engine& engine, const FloatFormat& format) {
+        Tape tape(engine);
+        Tensor rows({8, 8}, std::vector<float>(x.values().begin(), x.values().end()), format);
+        const Tensor ones({8}, std::vector<float>(8, 1.1F)), zeros({8});
+        return layer_norm(tape.leaf(std::move(rows)), tape.leaf(ones), tape.leaf(zeros)).value();
+    };
+    const Tensor y = by_row(Engine("fp16", "soft:ieee"), formats::fp16), exact = by_row(single, formats::fp32);
+    int wrong = 0;
+    for (Index i = 0; i < y.size(); ++i) wrong += y[i] == round_to(formats::fp16, exact[i]) ? 0 : 1;
+    CHECK(wrong == 0);
 }
 
 TEST_CASE("a mask hides the later places of what is stored, at the end of a fused chain as well") {
@@ -522,6 +532,7 @@ TEST_CASE("a GRU is its plain loop, and a convolution's parameters start as far 
         h = next;
     }
     const Conv1d conv(model, "conv", 4, 64, 3, {.groups = 2});
+    CHECK(conv.weight->value.shape() == Shape{64, 2, 3});
     for (const Parameter* each : {conv.weight, conv.bias}) {
         float largest = 0;
         for (const float v : each->value.values()) largest = std::max(largest, std::abs(v));

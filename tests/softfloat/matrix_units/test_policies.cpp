@@ -172,6 +172,7 @@ TEST_CASE("a set's exponent floor follows the fraction bits or the generation, o
     CHECK(floor_of("H", 24, fp16) == -20);
     CHECK(floor_of("H", 25, fp32) == -133);
     CHECK(floor_of("H", 13, fp32) == -133);
+    CHECK(floor_of("H", 26, fp32) == -133);
     for (const char* set : {"B", "C", "D", "E"}) CHECK(floor_of(set, 24, fp32) == ulp::no_exponent_floor);
 }
 

@@ -151,6 +151,7 @@ TEST_CASE("the orders that a search tries: plain, promoted, split in up to 32 pi
     };
     CHECK(lengths(32 * 36).contains(36));        // 32 pieces, no fewer
     CHECK_FALSE(lengths(33 * 40).contains(40));  // that would be 33
+    CHECK(lengths(140).contains(96));            // halves on tiles of 32
 }
 
 TEST_CASE("pieces of a sliced k take turns") {
