@@ -21,18 +21,15 @@ namespace fs = std::filesystem;
 using Archive = ZipArchive;
 using Member = ZipArchive::Member;
 
-/// A few bytes can stand for a thousand times as many.
 std::vector<Member> members_of(const Archive& archive) {
-    constexpr std::uint64_t most_times = 100;
-    constexpr std::uint64_t always_good = std::uint64_t{1} << 26;
     std::vector<Member> members = archive.members();
     std::uint64_t all = 0;
     for (const Member& member : members) all += std::min(member.size, std::uint64_t{1} << 50);
-    if (all <= always_good || all / most_times <= archive.size()) return members;
+    if (all <= Archive::always_good || all / Archive::most_times <= archive.size()) return members;
     throw DataError(
         fmt::format("{}: its arrays are {} bytes, more than {} times the {} bytes of the file, which is the limit; "
                     "save it uncompressed, with numpy.savez",
-                    archive.file().string(), all, most_times, archive.size()));
+                    archive.file().string(), all, Archive::most_times, archive.size()));
 }
 
 std::vector<float> numbers_of(const Archive& archive, const Member& member) {

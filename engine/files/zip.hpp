@@ -58,6 +58,9 @@ std::string zip_archive(const std::vector<ZippedFile>& files);
 class ZipArchive {
   public:
     static constexpr std::uint64_t stored = 0, deflated = 8;
+    /// A few bytes can stand for a thousand times as many: files that unfold to more are refused by those who read
+    /// whole archives.
+    static constexpr std::uint64_t most_times = 100, always_good = std::uint64_t{1} << 26;
     struct Member {
         std::string name;
         std::uint64_t method, crc, compressed, size, header_at;
@@ -66,7 +69,7 @@ class ZipArchive {
 
     explicit ZipArchive(const std::filesystem::path& file) : file_(file), mapped_(file), bytes_(mapped_.bytes()) {}
 
-    /// Of the central directory. A few bytes can stand for a thousand times as many.
+    /// Of the central directory.
     [[nodiscard]] std::vector<Member> members() const;
     /// The first bytes of a member, at most `most`.
     [[nodiscard]] std::string contents(const Member& member, std::uint64_t most) const;

@@ -33,7 +33,7 @@ std::int64_t seconds_of(const std::string& text) {
         R"((\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.\d*)?)?)? ?(?:Z|UTC|([+-])(\d\d):?(\d\d))?)");
     std::smatch match;
     const auto part = [&match](std::size_t i) { return match[i].matched ? std::stoi(match[i]) : 0; };
-    if (std::regex_match(text, match, time)) {
+    if (text.size() < 64 && std::regex_match(text, match, time)) {
         const std::chrono::year_month_day date{std::chrono::year(part(1)),
                                                std::chrono::month(static_cast<unsigned>(part(2))),
                                                std::chrono::day(static_cast<unsigned>(part(3)))};

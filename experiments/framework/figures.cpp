@@ -38,7 +38,8 @@ std::vector<Figure> drawings_in(const fs::path& folder) {
     if (!fs::exists(file)) return {};
     try {
         std::vector<Figure> drawings;
-        for (const nlohmann::json& row : nlohmann::json::parse(read_file(file))) drawings.push_back(drawing_from(row));
+        for (const nlohmann::json& row : nlohmann::json::parse(MappedFile(file).bytes()))
+            drawings.push_back(drawing_from(row));
         return drawings;
     } catch (const nlohmann::json::exception& error) {
         throw DataError(

@@ -279,8 +279,8 @@ void require_printable(const fs::path& folder, const Json& value) {
 }
 
 StoredResult parse_result(const fs::path& folder) {
-    const Json record = Json::parse(read_file(folder / "result.json"));
-    const Json manifest = Json::parse(read_file(folder / "manifest.json"));
+    const Json record = Json::parse(MappedFile(folder / "result.json").bytes());
+    const Json manifest = Json::parse(MappedFile(folder / "manifest.json").bytes());
     require_printable(folder, record);
     require_printable(folder, manifest);
     StoredResult result;

@@ -167,9 +167,8 @@ std::vector<GroupSteps> steps_of_dot(const TensorCoreModel& model, std::span<con
             continue;
         }
         const TensorCoreModel hmma = emulating_hmma(model);
-        std::uint32_t sum = add_groups(hmma, half_of(model, in, false), 0, instruction, 0, steps);
-        sum = add_groups(hmma, half_of(model, in, true), sum, instruction, 1, steps);
-        c = static_cast<std::uint32_t>(add_nearest(model.accumulator, sum, c));
+        const std::uint32_t sum = add_groups(hmma, half_of(model, in, false), 0, instruction, 0, steps);
+        add_groups(hmma, half_of(model, in, true), sum, instruction, 1, steps);  // c is added outside of the groups
     }
     return steps;
 }

@@ -36,6 +36,9 @@ TEST_CASE("assembler text that plain C++ does not need is refused, line by line"
         REQUIRE(why.has_value());
         CHECK(why->find(says) != std::string::npos);
     }
+    // A million letters take no stack.
+    CHECK_FALSE(refused_in_assembly(before + "\tcall\t__add" + std::string(1000000, 'd') + "\n"));
+    CHECK(refused_in_assembly(before + "\tpmul" + std::string(1000000, 'd') + "\t%xmm0\n"));
 }
 
 TEST_CASE("exercises for integers refuse floating-point arithmetic, and nothing else") {

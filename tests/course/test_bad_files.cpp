@@ -65,6 +65,16 @@ TEST_CASE("a file that does not compile, link or exist is told apart") {
     CHECK(grader.grade(exercise_by_name("decode_half"), empty.path()).outcome == Outcome::no_file);
 }
 
+TEST_CASE("a program that fills megabytes of assembler text is refused before it is assembled") {
+    const std::string numbers =
+        "#define A .1, .1, .1, .1, .1, .1, .1, .1\n#define B A, A, A, A, A, A, A, A\n#define C B, B, B, B, B, B, B, B\n"
+        "#define D C, C, C, C, C, C, C, C\n#define E D, D, D, D, D, D, D, D\n#define F E, E, E, E, E, E, E, E\n"
+        "double numbers[] = {F, F, F};";
+    const ExerciseResult large = graded("return 0;", numbers);
+    CHECK(large.outcome == Outcome::does_not_compile);
+    CHECK(large.message == "its program is too large");
+}
+
 TEST_CASE("a compiler that does not come to an end is stopped") {
     const ExerciseResult result = graded(
         "return deep<0>::value;", "template <int n> struct deep { static constexpr int value = deep<n + 1>::value; };");
@@ -140,7 +150,10 @@ TEST_CASE("a file that includes others than the exercise's, or is not a file, is
     Grader grader(small_limits());
     const Exercise& exercise = exercise_by_name("decode_half");
     fs::create_symlink(fs::path(ULPLAB_SOLUTIONS) / "decode_half/solution.cpp", student / "decode_half.cpp");
-    CHECK(grader.grade(exercise, student.path()).outcome == Outcome::refused);
+    CHECK(grader.grade(exercise, student.path()).message == "it is a symbolic link; hand in the file itself");
+    fs::remove(student / "decode_half.cpp");
+    ulp::write_file(student / "decode_half.cpp", std::string((1 << 20) + 1, '\n'));
+    CHECK(grader.grade(exercise, student.path()).message == "it is larger than 1 MiB");
     fs::remove(student / "decode_half.cpp");
     REQUIRE(mkfifo((student / "decode_half.cpp").c_str(), 0600) == 0);
     CHECK(grader.grade(exercise, student.path()).outcome == Outcome::refused);

@@ -1,5 +1,6 @@
 // The students' tree, the results' files, the diagnosis of several mistakes, recordings, and the program.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <filesystem>
 #include <iostream>
@@ -219,6 +220,32 @@ TEST_CASE("a wrong case is made small: a missing reset shows in two steps of thr
         CHECK(group.failure.find("step 2: tracker: expected 0, got 1") != std::string::npos);
         CHECK(group.failure.find("step 3") == std::string::npos);
     }
+}
+
+TEST_CASE("recordings whose rows are one block of the unit are tests, longer ones are none") {
+    const Exercise& exercise = exercise_by_name("tensor_core_block");
+    const std::string one(32, '0');
+    for (const int width : {4, 8}) {
+        const TemporaryFolder recordings;
+        fs::create_directories(recordings / "V100/fp16");
+        std::string row = "3F800000";
+        for (int i = 1; i < width; ++i) row += " 40000000";
+        for (const char* operand : {"a", "b"}) {
+            ulp::write_file(recordings / fmt::format("V100/fp16/{}_V100_fp16.txt", operand), row + "\n" + row + "\n");
+        }
+        for (const char* side : {"c", "d"}) {
+            ulp::write_file(recordings / fmt::format("V100/fp16/{}_V100_fp32.txt", side), one + "\n" + one + "\n");
+        }
+        const auto tests = recorded_tests(exercise, recordings.path());
+        REQUIRE(tests.size() == (width == 4 ? 2 : 0));  // a V100 adds four products at once
+        if (width == 8) continue;
+        CHECK(tests[0].question.size() == 3 + 2 * 4);
+        CHECK(tests[0].question[0] == 4);
+        CHECK(tests[0].question[3] == 0x3C00);
+        CHECK(tests[0].question[4] == 0x4000);
+        CHECK(tests[0].expected == Words{0});
+    }
+    CHECK(recorded_tests(exercise_by_name("find_nan"), "no folder").empty());
 }
 
 TEST_CASE("recordings of GPUs judge the Tensor Core block") {

@@ -215,6 +215,9 @@ TEST_CASE("odd archives and files are each told in a sentence, and what can be g
                                 {"\xC3\xBC/find_nan.py", "utf-8"}})},
          {"Nested.zip",
           zipped({{"a.zip", zipped({{"b.zip", zipped({{"add_halves.cpp", "deep"}})}})}, {"find_nan.py", "shallow"}})},
+         {"Long.zip", zipped({{std::string(100000, 'a') + ".cpp", "x"}})},
+         {"Lines.zip", zipped({{"metadata.yml", ":name: " + std::string(1000000, 'x')}, {"find_nan.py", "lines"}})},
+         {"Swollen.zip", zipped({{"in.zip", zipped({{"notes.yml", std::string(65 << 20, 'x')}})}})},
          {"Wide/add_halves.cpp", std::string("\xFF\xFEi\0n\0t\0\xFC\0", 10)},
          {"Nothing/add_halves.cpp", ""},
          {"Last year/add_halves/exercise.hpp", "int add(int, int);\n"},
@@ -243,6 +246,9 @@ TEST_CASE("odd archives and files are each told in a sentence, and what can be g
     CHECK(read.file("Umlaut", "find_nan") == "utf-8");
     CHECK(read.file("Nested", "add_halves") == "deep");
     CHECK(read.file("Wide", "add_halves") == "int?");
+    says(read.notes("Long"), "a name inside is longer than 255 bytes");
+    CHECK(read.file("Lines", "find_nan") == "lines");
+    says(read.notes("Swollen"), "its files are more than 100 times as large as it is");
     says(read.notes("Wide"), "add_halves.cpp is in UTF-16 and is read as ASCII");
     says(read.notes("Nothing"), "add_halves.cpp is empty");
     says(read.notes("Last year"), "exercise.hpp is not that of this version of the course");

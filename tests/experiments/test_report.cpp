@@ -180,8 +180,10 @@ TEST_CASE("the report opens with counts, figures that have a sentence, and what 
     CHECK(has(page, "4 claims</a>: <span>1 <span class=\"verdict reproduced\">"));
     CHECK(has(page_of({first}, "report-register.html"),
               "<tr><th><span class=\"verdict refuted\">refuted</span></th><td>1</td><td>1</td><td>2</td></tr>"));
+    CHECK(has(page_of({first}, "report-register.html"), "<th>all</th></tr></thead>"));
     CHECK(page.find("more than 2") < page.find("less than 1"));  // two counter-examples before one
     CHECK_FALSE(has(page, "more than 3"));
+    CHECK(has(page, "<span class=\"source\">Talk (2019)</span>"));  // the quotation stands before it
     const std::string wrong = page_of({first}, "report-sources.html");
     CHECK(wrong.find("<h2>&quot;more than 2&quot;</h2>") < wrong.find("s2"));
     CHECK(wrong.find("s3") < wrong.find("<h2>&quot;less than 1&quot;</h2>"));
@@ -212,6 +214,7 @@ TEST_CASE("the report has a page for each chapter and a register of all claims b
     CHECK(has(table, "&quot;slide &lt;7&gt;&quot; &middot; <a href=\"report-overflow.html#first\">"));
     CHECK(has(table, "class=\"verdict quoted\">quoted only"));
     CHECK(has(table, "section 2 &middot;"));
+    CHECK(has(page_of({first, second}, "report.html"), "<span class=\"source\">Paper (2020), section 2</span>"));
 }
 
 TEST_CASE(

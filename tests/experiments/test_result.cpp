@@ -69,6 +69,8 @@ TEST_CASE("a check and its words are made from the same numbers") {
     const Check close = at_most(0.05, 0.05004, share);
     CHECK(close.expected == "at most 5.000 %");
     CHECK(close.measured == "5.004 %");
+    CHECK(near(1.77, 0.05, 1.8204, {"gain", "", 1, 2}).measured == "1.8204");
+    CHECK(near(1.77, 0.05, 1.7196, {"gain", "", 1, 2}).measured == "1.7196");
     const Check reasoned = below(0.93, 0.12, share).because("5 points below fp32");
     CHECK(reasoned.expected == "below 93.0 % (5 points below fp32)");
     CHECK(reasoned.measured == "12.0 %");
@@ -101,6 +103,24 @@ TEST_CASE("a claim comes back from its JSON as it was") {
     CHECK(claim_json(back).dump() == claim_json(claim).dump());
     CHECK(back.parity.value().low == claim.parity.value().low);
     CHECK(back.kind == ClaimKind::measured);
+    CHECK_FALSE(back.universal);
+    Claim of_all = claim;
+    of_all.universal = true;
+    CHECK(claim_from(claim_json(of_all)).universal);
+}
+
+TEST_CASE(
+    "in less than a full run a parity is no difference yet, a difference and every other claim are what they are") {
+    Claim claim{"a.b", "source", "statement", "1", "1", Verdict::reproduced};
+    CHECK(shown_verdict(claim, RunSize::quick) == "reproduced");
+    claim.parity = ParityInterval{0.01, -0.001, 0.001, 3};
+    CHECK(shown_verdict(claim, RunSize::quick) == "no difference yet");
+    CHECK(shown_verdict(claim, RunSize::full) == "reproduced");
+    claim.parity.value().worse = true;
+    CHECK(shown_verdict(claim, RunSize::quick) == "reproduced");
+    claim.parity.value().worse = false;
+    claim.verdict = Verdict::undecided;
+    CHECK(shown_verdict(claim, RunSize::quick) == "undecided");
 }
 
 TEST_CASE("what was only quoted is neither right nor wrong") {

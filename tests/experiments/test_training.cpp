@@ -123,6 +123,12 @@ TEST_CASE("exact intervals and corrections are those of the books") {
     CHECK(p_value({0.05, 0.05, 0.09, 4, MarginSide::not_above, true}) == doctest::Approx(0.025).epsilon(1e-3));
     CHECK(p_value({0.05, 0, 0, 4}) == 1);
     CHECK(p_value({0.05, -HUGE_VAL, HUGE_VAL, 1}) == 1);
+    CHECK(p_value({0.05, 0.01, 0.04, 1}) == 1);  // one seed tells nothing
+    CHECK(p_value({0.05, -HUGE_VAL, HUGE_VAL, 4}) == 1);
+    // What lies beyond the other edge counts where the margin has two sides.
+    CHECK(p_value({0.05, -0.09, -0.07, 4, MarginSide::not_above}) < 0.001);
+    CHECK(p_value({0.05, -0.09, -0.07, 4, MarginSide::either}) > 0.9);
+    CHECK(p_value({0.05, 0.07, 0.09, 4, MarginSide::not_below}) < 0.001);
 }
 
 TEST_CASE("a parity with a net that has not learned tells nothing") {

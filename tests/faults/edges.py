@@ -233,6 +233,29 @@ class Edges(unittest.TestCase):
         figures.write_text(figures.read_text().replace("title", "titel", 1))
         self.refused("are not those that its manifest names", "report", "--draw", "overflow")
 
+    def test_pipes_in_a_received_folder_make_nobody_wait_and_names_outside_are_not_opened(self):
+        self.good("run", "overflow", "--smoke")
+        folder = self.work / "out/overflow"
+        os.mkfifo(self.work / "pipe")
+        whole = json.loads((folder / "manifest.json").read_text())
+        changed = dict(whole, results=whole["results"] | {"../../pipe": "0" * 64, str(self.work / "pipe"): "0" * 64},
+                       drawings=whole["drawings"] | {"../../pipe": "0" * 64})
+        (folder / "manifest.json").write_text(json.dumps(changed))
+        for command in (["claims"], ["report"], ["run", "overflow", "--smoke"], ["report", "--draw", "overflow"]):
+            self.good(*command, timeout=60)
+        for name in ["figures.json", "result.json", "manifest.json"]:
+            os.rename(folder / name, self.work / name)
+            os.mkfifo(folder / name)
+            for command in (["claims"], ["report"], ["report", "--draw", "overflow"]):
+                done = self.run_program(*command, timeout=60)
+                self.assertIn(done.returncode, [0, 3], f"{name} {command} {done.stderr}")
+            os.unlink(folder / name)
+            os.rename(self.work / name, folder / name)
+        os.rename(folder / "figures.json", self.work / "figures.json")
+        os.mkfifo(folder / "figures.json")
+        self.good("run", "overflow", "--smoke", timeout=60)  # not complete, so once more
+        self.assertEqual((folder / "figures.json").read_bytes(), (self.work / "figures.json").read_bytes())
+
     def test_the_texts_of_a_received_record_reach_no_terminal_as_they_are(self):
         self.good("run", "overflow", "--smoke")
         folder = self.work / "out/overflow"

@@ -15,6 +15,7 @@
 #include "engine/files/stored_arrays.hpp"
 #include "engine/nets/net.hpp"
 #include "engine/products/unit_file.hpp"
+#include "experiments/course/submissions.hpp"
 #include "gpu/devices/recording.hpp"
 #include "softfloat/errors.hpp"
 #include "softfloat/lab/recordings.hpp"
@@ -114,6 +115,17 @@ void load_recording(std::string_view bytes) {
     unless_refused([&] { (void)gpu::read_recording_file(file.path); });
 }
 
+/// What one student of a class handed in, as an archive.
+void load_submission(std::string_view bytes) {
+    const fs::path folder = scratch_file("_class"), work = scratch_file("_unpacked");
+    fs::create_directories(folder / "student");
+    std::ofstream(folder / "student/work.zip", std::ios::binary)
+        .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    unless_refused([&] { (void)course::read_class(folder, work); });
+    fs::remove_all(folder);
+    fs::remove_all(work);
+}
+
 /// The four files of a set, one after the other with a form feed between.
 void load_recorded_set(std::string_view bytes) {
     std::array<std::string_view, 4> parts;
@@ -134,7 +146,8 @@ constexpr std::array all_loaders = {Loader{"npy", load_npy},
                                     Loader{"unit", load_unit},
                                     Loader{"format", load_format},
                                     Loader{"recording", load_recording},
-                                    Loader{"recorded_set", load_recorded_set}};
+                                    Loader{"recorded_set", load_recorded_set},
+                                    Loader{"submission", load_submission}};
 
 }  // namespace
 

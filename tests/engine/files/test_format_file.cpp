@@ -68,6 +68,7 @@ TEST_CASE("a format is read from its fields, with IEEE's where none are given") 
     CHECK(from(R"({"exponent_bits": 5, "fraction_bits": 2, "bias": 16, "specials": "one_nan_infinity"})") ==
           format_by_name("binary8p3se"));
     CHECK(from(R"("e5m2")") == formats::e5m2);
+    CHECK(from(R"({"exponent_bits": 11, "fraction_bits": 52})") == formats::fp64);
     CHECK(from(R"({"exponent_bits": 5, "fraction_bits": 2, "saturate": "SatFinite"})").saturation ==
           Saturation::sat_finite);
     const FloatFormat nf2 = from(R"({"name": "nf2", "values": [-1, -0.25, 0.25, 1], "saturate": "SatFinite"})");
@@ -75,7 +76,9 @@ TEST_CASE("a format is read from its fields, with IEEE's where none are given") 
     CHECK(name_of(nf2) == "nf2");
     Context context;
     CHECK(parse_bits(nf2, "0.3", context) == 2);
-    CHECK(parse_bits(nf2, "0", context) == 2);  // it has no zero: a tie, to the even code
+    CHECK(parse_bits(nf2, "0", context) == 2);                   // it has no zero: a tie, to the even code
+    CHECK(parse_bits(from("[1, 2, 3, 4]"), "0", context) == 0);  // beyond its numbers: the nearest
+    CHECK(parse_bits(from("[-4, -3, -2, -1]"), "0", context) == 3);
     CHECK(from(R"([0, 1, "inf", "nan"])").has_nan());
 }
 

@@ -70,6 +70,131 @@ TEST_CASE("arrays of an .npz archive, stored or deflated, come back by name") {
     CHECK(stored_arrays(file.path).empty());
 }
 
+/// A .npy file of float32, with a header by hand.
+std::string npy_of(const std::string& shape, bool fortran, const std::string& data) {
+    std::string header =
+        "{'descr': '<f4', 'fortran_order': " + std::string(fortran ? "True" : "False") + ", 'shape': " + shape + ", }";
+    header += std::string(63 - (10 + header.size()) % 64, ' ') + "\n";
+    return std::string("\x93NUMPY\x01\x00", 8) + test::little_endian(header.size(), 2) + header + data;
+}
+
+std::string all_pieces(const StoredBytes& tensor) {
+    std::string all;
+    const PieceReader next = tensor.open();
+    for (std::string_view piece = next(); !piece.empty(); piece = next()) {
+        CHECK(piece.size() <= mapped_piece_size);
+        all += piece;
+    }
+    return all;
+}
+
+TEST_CASE("tensors come in pieces and in C order, from .npy files and from archives, stored or deflated") {
+    const File file;
+    std::string in_order, fortran(48, '\0'), large;
+    for (std::size_t i = 0; i < 2; ++i) {
+        for (std::size_t j = 0; j < 3; ++j) {
+            for (std::size_t k = 0; k < 2; ++k) {
+                const auto x = static_cast<float>(100 * i + 10 * j + k);
+                in_order += std::string(reinterpret_cast<const char*>(&x), 4);
+                std::memcpy(&fortran[4 * (i + 2 * j + 6 * k)], &x, 4);
+            }
+        }
+    }
+    // Longer than one piece, and than what is inflated at once.
+    std::uint64_t state = 1;
+    while (large.size() < piece_size + (std::size_t{1} << 20)) {
+        state = state * 6364136223846793005U + 1442695040888963407U;
+        large += test::little_endian(state >> 32, 4);
+    }
+    const std::string count = std::to_string(large.size() / 4);
+    for (const bool deflate : {false, true}) {
+        CAPTURE(deflate);
+        const std::string archive = zip_of({{"f.npy", npy_of("(2, 3, 2)", true, fortran), deflate},
+                                            {"c.npy", npy_of("(2, 3, 2)", false, in_order), deflate},
+                                            {"large.npy", npy_of("(" + count + ",)", false, large), deflate}});
+        file.write(archive);
+        const std::vector<StoredBytes> tensors = stored_bytes(file.path);
+        REQUIRE(tensors.size() == 3);
+        CHECK(tensors[0].name == "f");
+        CHECK(tensors[0].type == "<f4");
+        CHECK(tensors[0].shape == Shape{2, 3, 2});
+        CHECK(tensors[0].size == 48);
+        CHECK(all_pieces(tensors[0]) == in_order);
+        CHECK(all_pieces(tensors[1]) == in_order);
+        CHECK(all_pieces(tensors[1]) == in_order);  // a second reader starts at the beginning, too
+        CHECK(all_pieces(tensors[2]) == large);
+        const StoredArrays arrays = stored_arrays(file.path);
+        CHECK(arrays.at("f").numbers() == arrays.at("c").numbers());
+        CHECK(arrays.at("c").numbers().at(3) == 11);
+        std::string damaged = archive;
+        char& last = damaged[damaged.find("PK\x01\x02") - 1];  // of the last array
+        last = static_cast<char>(last ^ 1);
+        file.write(damaged);
+        CHECK_THROWS_AS(all_pieces(stored_bytes(file.path).at(2)), DataError);
+        CHECK(all_pieces(stored_bytes(file.path).at(0)) == in_order);
+    }
+    const std::string alone = npy_of("(2, 3, 2)", true, fortran);
+    file.write(alone);
+    CHECK(all_pieces(stored_bytes(file.path).at(0)) == in_order);
+    file.write(npy_of("(" + count + ",)", false, large));
+    CHECK(all_pieces(stored_bytes(file.path).at(0)) == large);
+    for (const std::string& wrong : {alone.substr(0, alone.size() - 1), alone + "x"}) {
+        file.write(wrong);
+        CHECK_THROWS_AS(stored_bytes(file.path), DataError);
+    }
+    file.write(zip_of({{"f.npy", alone + "x"}}));
+    CHECK_THROWS_AS(stored_bytes(file.path), DataError);
+    // Zeros shrink a thousand times: up to 64 MiB they are read, and not a byte beyond.
+    const auto zeros = [](std::size_t size) {
+        const std::string shape = "(" + std::to_string((size - 128) / 4) + ",)";
+        return zip_of({{"z.npy", npy_of(shape, false, std::string(size - 128, '\0')), true}});
+    };
+    file.write(zeros(std::size_t{1} << 26));
+    CHECK(stored_bytes(file.path).at(0).size == (std::size_t{1} << 26) - 128);
+    file.refuses(zeros((std::size_t{1} << 26) + 1), "more than 100 times");
+}
+
+TEST_CASE("archives with sizes and places of 64 bits are read, and fp32 holds all numbers of at most 16 bits") {
+    const File file;
+    const std::vector<std::pair<std::string, std::string>> members = {
+        {"half.npy", npy_bytes("<f2", std::vector<std::uint16_t>{0x3C00, 0xC000})},
+        {"byte.npy", npy_bytes("|i1", std::vector<std::int8_t>{-3, 7})},
+        {"word.npy", npy_bytes("<i4", std::vector<std::int32_t>{5, -6})}};
+    const auto archive = [&](std::size_t extra_size) {
+        std::string content, directory;
+        for (const auto& [name, data] : members) {
+            const std::string one = zip_of({{name, data}});
+            const std::size_t entry = one.find("PK\x01\x02");
+            std::string row = one.substr(entry, 46 + name.size());
+            row.replace(20, 8, 8, '\xFF').replace(42, 4, 4, '\xFF').replace(30, 2, test::little_endian(40, 2));
+            // Behind another field, of 8 bytes.
+            directory += row + test::little_endian(0x9999, 2) + test::little_endian(8, 2) + "8 bytes." +
+                         test::little_endian(1, 2) + test::little_endian(extra_size, 2) +
+                         test::little_endian(data.size(), 8) + test::little_endian(data.size(), 8) +
+                         test::little_endian(content.size(), 8);
+            content += one.substr(0, entry);
+        }
+        const std::string wide = "PK\x06\x06" + test::little_endian(44, 8) + std::string(12, '\0') +
+                                 test::little_endian(3, 8) + test::little_endian(3, 8) +
+                                 test::little_endian(directory.size(), 8) + test::little_endian(content.size(), 8);
+        const std::string locator = "PK\x06\x07" + test::little_endian(0, 4) +
+                                    test::little_endian(content.size() + directory.size(), 8) +
+                                    test::little_endian(1, 4);
+        return content + directory + wide + locator + "PK\x05\x06" + std::string(4, '\0') + std::string(12, '\xFF') +
+               std::string(2, '\0');
+    };
+    file.write(archive(24));
+    const StoredArrays arrays = stored_arrays(file.path);
+    REQUIRE(arrays.size() == 3);
+    CHECK(arrays.at("half").numbers() == std::vector<float>{1, -2});
+    CHECK(arrays.at("byte").numbers() == std::vector<float>{-3, 7});
+    CHECK(arrays.at("word").numbers() == std::vector<float>{5, -6});
+    CHECK(arrays.at("half").exact);
+    CHECK(arrays.at("byte").exact);
+    CHECK_FALSE(arrays.at("word").exact);
+    file.refuses(archive(23), "its sizes are malformed");
+}
+
 TEST_CASE("an .npz archive that is cut short anywhere, or damaged, is refused") {
     const File file;
     const std::string whole = zip_of({{"a.npy", npy_bytes("<f4", some)}, {"b.npy", npy_bytes("<f4", some), true}});

@@ -348,6 +348,17 @@ def test_quantised_matrices():
     assert d.shape == (6, 6)
 
 
+def test_show_says_fields_and_class_and_small_integers_are_words():
+    row = ulplab.show(-2.5, "fp16")[0]
+    assert (row["fields"], row["class"], row["code"]) == ("1 10000 0100000000", "normal", 0xC100)
+    assert ulplab.show(0, "fp16")[0]["class"] == "zero"
+    assert ulplab.decode([1, 0x3C], "fp16").tolist() == [2.0**-24, 60 * 2.0**-24]
+    x = (numpy.arange(16, dtype="f4") % 8).reshape(2, 2, 4)
+    assert ulplab.dequantize(ulplab.quantize(x, "mxfp8")).tolist() == x.reshape(4, 4).tolist()
+    wide = numpy.arange(24, dtype="f4").reshape(4, 6)[::2, ::3]
+    assert ulplab.matmul(wide, wide.T, unit="sm_90:mma.fp16.fp32").tolist() == (wide @ wide.T).tolist()
+
+
 def test_packed_codes_are_read_where_they_are_named():
     pairs = numpy.array([[0x73, 0x22]], "u1")
     assert ulplab.decode(pairs, "e2m1", packed=True).tolist() == [[1.5, 6, 1, 1]]

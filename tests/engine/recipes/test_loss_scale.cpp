@@ -77,6 +77,10 @@ TEST_CASE("each dialect starts where its documentation says") {
         {"pytorch", 0x1p16},  {"apex", 0x1p16},      {"fp16_utils", 0x1p32}, {"fairseq", 0x1p15},
         {"megatron", 0x1p32}, {"deepspeed", 0x1p16}, {"keras", 0x1p15},      {"constant", 1}};
     for (const auto& [dialect, initial] : starts) CHECK(LossScale(loss_scale_dialect(dialect)).value() == initial);
+    for (const LossScaleOptions& row : loss_scale_dialects()) {
+        const bool hesitates = row.dialect == "megatron" || row.dialect == "deepspeed";
+        CHECK(row.hysteresis == (hesitates ? 2 : 1));
+    }
 }
 
 TEST_CASE("ceilings: apex stops at 2^24, PyTorch where the product leaves fp32") {

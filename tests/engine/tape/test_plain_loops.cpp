@@ -8,12 +8,15 @@
 #include <utility>
 #include <vector>
 
+#include "engine/layers/recurrent.hpp"
+#include "engine/recipes/levels.hpp"
 #include "engine/recipes/loss_scale.hpp"
 #include "engine/tape/ops.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/training/grad_scaler.hpp"
 #include "engine/training/optimizer.hpp"
 #include "engine/training/schedule.hpp"
+#include "softfloat/round.hpp"
 
 namespace {
 
@@ -441,6 +444,100 @@ TEST_CASE("concat refuses a dimension that is not there") {
     const Var x = tape.leaf(Tensor({2, 2}));
     for (const Index dimension : {Index{2}, Index{-3}}) {
         CHECK_THROWS_WITH_AS(concat({x, x}, dimension), doctest::Contains("has no dimension"), std::invalid_argument);
+    }
+}
+
+TEST_CASE("a norm in fp16 with parameters in fp32 computes in fp32 and rounds once, in training and in evaluation") {
+    const Engine half(Level("O3", {{"keep_batchnorm_fp32", "true"}}).recipe(), make_backend("soft:ieee"));
+    const Engine single("fp32", "soft:ieee");
+    Random random(1, "x");
+    Tensor x({64, 1}, formats::fp16);
+    for (float& each : x.values()) each = round_to(formats::fp16, static_cast<float>(random.uniform(-1, 3)));
+    for (const bool training : {true, false}) {
+        const auto normed = [&](const Engine& engine, const FloatFormat& format) {
+            Model model(engine.recipe, 1);
+            BatchStatistics& running = model.add_statistics("bn", 1);
+            running.mean[0] = 0.3F;
+            running.variance[0] = 1.7F;
+            Run run;
+            run.training = training;
+            Tape tape(engine, run);
+            Tensor in = x;
+            in.set_format(format);
+            const Var weight = tape.leaf(Tensor({1}, std::vector<float>{1.1F}));
+            const Var bias = tape.leaf(Tensor({1}, std::vector<float>{0.7F}));
+            return batch_norm(tape.leaf(in), weight, bias, running).value();
+        };
+        const Tensor y = normed(half, formats::fp16), exact = normed(single, formats::fp32);
+        int wrong = 0;
+        for (Index i = 0; i < y.size(); ++i) wrong += y[i] == round_to(formats::fp16, exact[i]) ? 0 : 1;
+        CAPTURE(training);
+        CHECK(wrong == 0);
+    }
+    const auto by_row = [&](const Engine& engine, const FloatFormat& format) {
+        Tape tape(engine);
+        Tensor rows({8, 8}, std::vector<float>(x.values().begin(), x.values().end()), format);
+        const Tensor ones({8}, std::vector<float>(8, 1.1F)), zeros({8});
+        return layer_norm(tape.leaf(std::move(rows)), tape.leaf(ones), tape.leaf(zeros)).value();
+    };
+    const Tensor y = by_row(Engine("fp16", "soft:ieee"), formats::fp16), exact = by_row(single, formats::fp32);
+    int wrong = 0;
+    for (Index i = 0; i < y.size(); ++i) wrong += y[i] == round_to(formats::fp16, exact[i]) ? 0 : 1;
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("a mask hides the later places of what is stored, at the end of a fused chain as well") {
+    const Engine engine("bf16+fused", "soft:ieee");
+    Tape tape(engine);
+    const Var x = tape.leaf(Tensor({2, 2}, std::vector<float>{1, 2, 3, 5}, formats::bf16));
+    const Tensor y = causal_mask(scaled(x, 0.3)).value();
+    CHECK(y[0] == round_to(formats::bf16, 0.3F));
+    CHECK(std::isinf(y[1]));
+    CHECK(y[2] == round_to(formats::bf16, 3 * 0.3F));
+    CHECK(y[3] == round_to(formats::bf16, 5 * 0.3F));
+}
+
+TEST_CASE("a GRU is its plain loop, and a convolution's parameters start as far as its groups' inputs say") {
+    const Engine engine("fp32", "soft:ieee");
+    Model model(engine.recipe, 1);
+    constexpr Index steps = 3, in = 2, width = 3;
+    const Gru cell(model, "cell", in, width);
+    Tensor x({steps, 1, in});
+    for (Index i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i) / 4 - 0.5F;
+    Tape tape(engine);
+    const Tensor y = cell(tape.leaf(x)).value();
+    std::vector<double> h(width, 0.0);
+    for (Index t = 0; t < steps; ++t) {
+        const auto sums = [&](Parameter* weight, Parameter* bias, Index row, Index length, auto&& from) {
+            double sum = bias->value[row];
+            for (Index i = 0; i < length; ++i) sum += static_cast<double>(weight->value[row * length + i]) * from(i);
+            return sum;
+        };
+        std::vector<double> next;
+        for (Index i = 0; i < width; ++i) {
+            const auto own = [&](Index gate) {
+                return sums(cell.p.weight_ih, cell.p.bias_ih, gate * width + i, in,
+                            [&](Index j) { return static_cast<double>(x[t * in + j]); });
+            };
+            const auto past = [&](Index gate) {
+                return sums(cell.p.weight_hh, cell.p.bias_hh, gate * width + i, width,
+                            [&](Index j) { return h[static_cast<std::size_t>(j)]; });
+            };
+            const auto squashed = [](double v) { return 1 / (1 + std::exp(-v)); };
+            const double r = squashed(own(0) + past(0)), z = squashed(own(1) + past(1));
+            const double n = std::tanh(own(2) + r * past(2));
+            next.push_back((1 - z) * n + z * h[static_cast<std::size_t>(i)]);
+            CHECK(static_cast<double>(y[t * width + i]) == doctest::Approx(next.back()).epsilon(1e-5));
+        }
+        h = next;
+    }
+    const Conv1d conv(model, "conv", 4, 64, 3, {.groups = 2});
+    CHECK(conv.weight->value.shape() == Shape{64, 2, 3});
+    for (const Parameter* each : {conv.weight, conv.bias}) {
+        float largest = 0;
+        for (const float v : each->value.values()) largest = std::max(largest, std::abs(v));
+        CHECK(largest <= 1 / std::sqrt(6.0F));  // 4 / 2 channels, 3 places
+        CHECK(largest > 0.9F / std::sqrt(6.0F));
     }
 }
 

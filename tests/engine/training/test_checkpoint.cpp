@@ -13,6 +13,7 @@
 #include <string>
 
 #include "engine/files/safetensors.hpp"
+#include "engine/files/stored_arrays.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/training/checkpoint.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
@@ -209,6 +210,48 @@ TEST_CASE("safetensors of types that are not read are skipped, and named when on
     CHECK_THROWS_WITH_AS((void)read_safetensors(file), doctest::Contains("does not fit its shape"), DataError);
     write(file, file_of(R"({"x":{"dtype":"U8","shape":[4294967296,4294967296],"data_offsets":[0,0]}})", 0));
     CHECK_THROWS_WITH_AS((void)read_safetensors(file), doctest::Contains("the shape of x is too large"), DataError);
+    write(file, file_of(R"({"x":{"dtype":"U8","shape":[281474976710656],"data_offsets":[0,0]}})", 0));
+    CHECK_THROWS_WITH_AS((void)read_safetensors(file), doctest::Contains("does not fit its shape"), DataError);
+}
+
+TEST_CASE(
+    "numbers of every type come from safetensors, packed codes from their lowest bit on, in the order of the file") {
+    const Folder folder;
+    const fs::path file = folder.path / "t";
+    struct Case {
+        const char* type;
+        const char* shape;
+        std::string bytes;
+        std::vector<float> numbers;
+    };
+    for (const Case& c : {Case{"U8", "[2]", "\xC8\x01", {200, 1}},
+                          {"BOOL", "[2]", std::string("\x01\x00", 2), {1, 0}},
+                          {"I8", "[2]", "\xFD\x07", {-3, 7}},
+                          {"U16", "[1]", std::string("\x00\xFF", 2), {65280}},
+                          {"I16", "[1]", "\xFE\xFF", {-2}},
+                          {"U32", "[1]", std::string("\x00\x00\x00\x80", 4), {2147483648.0F}},
+                          {"I32", "[1]", std::string("\x00\x00\x00\x80", 4), {-2147483648.0F}},
+                          {"U64", "[1]", std::string(7, '\0') + "\x80", {9223372036854775808.0F}},
+                          {"I64", "[1]", "\xFB" + std::string(7, '\xFF'), {-5}},
+                          {"F64", "[1]", std::string(6, '\0') + "\xF8\xBF", {-1.5F}},
+                          // E2M1: codes 1, 2, F, 7; E2M3: 1, 8, 20, 1F; E3M2: 1, 4, 20, 1F.
+                          {"F4", "[4]", "\x21\x7F", {0.5F, 1, -6, 6}},
+                          {"F6_E2M3", "[4]", "\x01\x02\x7E", {0.125F, 1, -0.0F, 7.5F}},
+                          {"F6_E3M2", "[4]", "\x01\x01\x7E", {0.0625F, 0.25F, -0.0F, 28}}}) {
+        CAPTURE(std::string(c.type));
+        const std::string header = fmt::format(R"({{"x":{{"dtype":"{}","shape":{},"data_offsets":[0,{}]}}}})", c.type,
+                                               c.shape, c.bytes.size());
+        write(file, std::string(1, static_cast<char>(header.size())) + std::string(7, '\0') + header + c.bytes);
+        CHECK(safetensors_arrays(file).at("x").numbers() == c.numbers);
+    }
+    const std::string two = R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[2,3]},)"
+                            R"("b":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}})";
+    write(file, std::string(1, static_cast<char>(two.size())) + std::string(7, '\0') + two + "xyz");
+    const std::vector<StoredBytes> tensors = stored_bytes(file);
+    REQUIRE(tensors.size() == 2);
+    CHECK(tensors[0].name == "b");
+    CHECK(tensors[1].name == "a");
+    CHECK(tensors[1].open()() == "z");
 }
 
 TEST_CASE("every code of the stored types comes back from safetensors, NaNs with sign and payload") {

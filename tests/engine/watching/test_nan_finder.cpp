@@ -218,6 +218,15 @@ TEST_CASE("a moment that overflows its format is named, and a weight that its 16
     CHECK(square->label == "w");
     CHECK(square->pass == "update, square as it is kept");
     CHECK(square->element == 1);
+    CHECK(square->step == 0);  // a trainer writes its own
+    {
+        // Without a search the same step is silent.
+        Model model(recipe, 1);
+        Parameter& w = model.add("w", {2}, Init::constant(1));
+        Optimizer optimizer(model, {.kind = OptimizerKind::adam, .learning_rate = 1e-3});
+        w.gradient = Tensor({2}, std::vector<float>{0, 0x1p14F}, recipe.weights);
+        CHECK_NOTHROW(optimizer.step());
+    }
     recipe.state.v = StateFormat{formats::fp16, true};
     CHECK(!found(recipe, 0x1p14F, 1, {.kind = OptimizerKind::adam, .learning_rate = 1e-3}));
     // What an infinite gradient does is not the update's fault.
@@ -227,6 +236,28 @@ TEST_CASE("a moment that overflows its format is named, and a weight that its 16
     CHECK(published->pass == "update, rounded into the model");
     CHECK(published->element == 1);
     CHECK(published->value == fp32_infinity);
+    const auto updated = found(recipe_by_name("fp32"), 1e38F, 1, {.learning_rate = 1e4});
+    REQUIRE(updated);
+    CHECK(updated->pass == "update");
+    CHECK(updated->step == 0);
+}
+
+TEST_CASE("what is found in an update leaves the step as it is without a search, momentum and all") {
+    const auto after = [](bool watched) {
+        Watch watch = searching();
+        Trainer trainer(Engine(recipe_by_name("fp32"), make_backend("soft:ieee")), 1);
+        Parameter& w = trainer.model().add("w", {1, 2}, Init::constant(1));
+        trainer.optimize({.learning_rate = 1e4, .momentum = 0.5});
+        if (watched) trainer.observers().watch = &watch;
+        trainer.step([&](Tape& tape) {
+            const Tensor slope({1, 2}, std::vector<float>{1e38F, 1});
+            return reshape(linear(tape.constant(slope), tape.parameter(w)), {});
+        });
+        if (watched) CHECK(watch.first_nonfinite.has_value());
+        return std::pair(w.value[0], w.value[1]);
+    };
+    CHECK(after(true) == after(false));
+    CHECK(std::isfinite(after(true).second));
 }
 
 /// One step of a loss on a leaf of ones, in this recipe.

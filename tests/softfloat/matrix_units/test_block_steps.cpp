@@ -1,7 +1,11 @@
 // The steps that are shown are the steps that are computed.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <bit>
+#include <cstddef>
 #include <set>
+#include <span>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -103,6 +107,36 @@ TEST_CASE("the steps of every fused unit add up to its result, for every class o
         CHECK(wrong == 0);
         CHECK(of_mutant > 0);
     }
+}
+
+TEST_CASE("what a shorter dot product lacks is filled up with zeros, whatever lies behind its operands") {
+    std::vector<std::uint32_t> ones(32, 0x3C00);
+    const TensorCoreModel& hopper = unit_model<TensorCoreModel>("sm_90:mma.fp16.fp32");
+    for (const std::size_t size : {1U, 3U, 15U, 16U, 17U}) {
+        std::ranges::fill(ones, 0x7C00);  // an infinity behind them would show
+        std::ranges::fill(ones.begin(), ones.begin() + static_cast<std::ptrdiff_t>(size), 0x3C00);
+        const auto part = std::span(std::as_const(ones)).first(size);
+        const auto steps = steps_of_dot(hopper, part, part, 0);
+        CAPTURE(size);
+        CHECK(steps.back().result == std::bit_cast<std::uint32_t>(static_cast<float>(size)));
+    }
+}
+
+TEST_CASE("steps with scales of blocks fill a shorter dot product up with zeros and scales of 1") {
+    const BlockScaledModel& model = unit_model<BlockScaledModel>("sm_120:mma.mxf4.e2m1.fp32");
+    constexpr std::uint32_t one = 2, scale_of_1 = 127, scale_of_2 = 128;  // E2M1 and E8M0
+    const std::vector<std::uint32_t> ones(24, one);
+    const auto steps = steps_of_dot(model, {ones, ones, {scale_of_1}, {scale_of_2}, 0});
+    REQUIRE(steps.size() == 1);
+    CHECK(steps[0].result == std::bit_cast<std::uint32_t>(48.0F));
+    const auto& terms = steps[0].terms;
+    CHECK(terms.front().a_scale == scale_of_1);
+    CHECK(terms.front().b_scale == scale_of_2);
+    REQUIRE(terms.size() > 2);
+    CHECK(terms[terms.size() - 2].a == 0);  // before c
+    CHECK(terms[terms.size() - 2].a_scale == scale_of_1);
+    CHECK(terms[terms.size() - 2].b_scale == scale_of_1);
+    CHECK_THROWS_AS((void)steps_of_dot(model, {ones, {one}, {scale_of_1}, {scale_of_2}, 0}), std::invalid_argument);
 }
 
 TEST_CASE("steps are refused where there are none") {

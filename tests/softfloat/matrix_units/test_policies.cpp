@@ -153,6 +153,29 @@ TEST_CASE("special values, overflow and vanishing sums follow both published mod
     CHECK(answer(key, {{0, 0xFF80, 0x3F80}, {1, 0x3F80, 0x3F80}}) == 0xFF800000);
 }
 
+TEST_CASE("a set's exponent floor follows the fraction bits or the generation, or is none") {
+    const auto floor_of = [](const char* set, int fraction_bits, const ulp::FloatFormat& accumulator) {
+        ulp::TensorCoreModel model = ulp::unit_model<ulp::TensorCoreModel>("sm_80:mma.fp16.fp32");
+        model.fraction_bits = fraction_bits;
+        model.accumulator = accumulator;
+        return ulp::with_policies(model, ulp::policy_set(set)).policies.exponent_floor;
+    };
+    using ulp::formats::fp16;
+    using ulp::formats::fp32;
+    // F - 18 below emin; V100's fp32 sums (F = 23) have none with A.
+    CHECK(floor_of("A", 24, fp32) == -132);
+    CHECK(floor_of("A", 25, fp32) == -133);
+    CHECK(floor_of("A", 23, fp32) == ulp::no_exponent_floor);
+    CHECK(floor_of("A", 23, fp16) == -19);
+    CHECK(floor_of("A", 13, fp32) == -121);
+    CHECK(floor_of("H", 23, fp16) == -19);
+    CHECK(floor_of("H", 24, fp16) == -20);
+    CHECK(floor_of("H", 25, fp32) == -133);
+    CHECK(floor_of("H", 13, fp32) == -133);
+    CHECK(floor_of("H", 26, fp32) == -133);
+    for (const char* set : {"B", "C", "D", "E"}) CHECK(floor_of(set, 24, fp32) == ulp::no_exponent_floor);
+}
+
 TEST_CASE("the table's keys are unique and lookups name what there is") {
     for (const auto& [row, model] : ulp::rows_of<ulp::TensorCoreModel>()) {
         const std::string key = row.key();

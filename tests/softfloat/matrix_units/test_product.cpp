@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <stdexcept>
 #include <vector>
 
@@ -133,6 +134,26 @@ TEST_CASE("partial sums are held in the formats of their order, and added in its
                          doctest::Contains("held in fp32 at most, not in fp64"), std::invalid_argument);
 }
 
+TEST_CASE("the orders that a search tries: plain, promoted, split in up to 32 pieces and sliced") {
+    const std::vector<ulp::ProductOrder>& orders = ulp::candidate_orders();
+    REQUIRE(orders.size() > 8);
+    CHECK(orders[0] == ulp::ProductOrder{});
+    CHECK(orders[1].promote_every == 128);
+    CHECK(orders[2].split_k == 2);
+    for (const ulp::ProductOrder& one :
+         {ulp::ProductOrder{.split_k = 16}, {.split_k = 2, .slice_k = 8}, {.split_k = 4, .slice_k = 64}}) {
+        CHECK(std::ranges::find(orders, one) != orders.end());
+    }
+    const auto lengths = [](std::int64_t k) {
+        std::set<std::int64_t> found;
+        for (const ulp::ProductOrder& order : ulp::split_orders(k, std::nullopt)) found.insert(order.piece_k);
+        return found;
+    };
+    CHECK(lengths(32 * 36).contains(36));        // 32 pieces, no fewer
+    CHECK_FALSE(lengths(33 * 40).contains(40));  // that would be 33
+    CHECK(lengths(140).contains(96));            // halves on tiles of 32
+}
+
 TEST_CASE("pieces of a sliced k take turns") {
     const TensorCoreModel& model = ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp16.fp32");
     const RandomDot dot(model, 100, 5);
@@ -197,6 +218,9 @@ TEST_CASE("fp64 products know the same orders and epilogue, in fp64") {
     CHECK(same(product({.split_k = 2}), chain(0, 28, c) + chain(28, k, 0)));
     CHECK(same(product({.piece_k = 20}), (chain(0, 20, c) + chain(20, 40, 0)) + chain(40, k, 0)));
     CHECK_FALSE(same(product({.split_k = 2}), product({})));
+    const auto in_fp32 = [](double x) { return static_cast<double>(static_cast<float>(x)); };
+    const double both = in_fp32(chain(0, 28, c)) + in_fp32(chain(28, k, 0));
+    CHECK(same(product({.split_k = 2, .sum_format = ulp::formats::fp32}), both));
     CHECK(same(product({.epilogue = ulp::LinearEpilogue{0.1, -1.7}}), std::fma(0.1, chain(0, k, 0), -1.7 * c)));
     CHECK_THROWS_AS((void)product({.promote_every = 16}), std::invalid_argument);
 }

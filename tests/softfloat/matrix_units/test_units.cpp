@@ -45,6 +45,23 @@ TEST_CASE("what the table does not have is refused, with the nearest rows") {
     CHECK_THROWS_AS((void)ulp::find_unit("Z80", "s8", "s32"), std::invalid_argument);
 }
 
+TEST_CASE("what two publications say of a row's floor and zeros is published twice, a floor of fp16 results once") {
+    int twice = 0, once = 0;
+    for (const UnitRow& row : ulp::unit_table()) {
+        if (row.policies != "H" || row.architecture == "sm_90") continue;
+        for (const ulp::AspectEvidence& each : row.aspects) {
+            if (each.aspect != ulp::Aspect::exponent_floor && each.aspect != ulp::Aspect::zeros) continue;
+            CAPTURE(row.key());
+            const bool has_two_values = each.aspect == ulp::Aspect::exponent_floor && row.output == "fp16";
+            if (each.evidence == ulp::Evidence::published) CHECK(has_two_values);
+            if (each.evidence == ulp::Evidence::published_twice) CHECK_FALSE(has_two_values);
+            ++(has_two_values ? once : twice);
+        }
+    }
+    CHECK(twice > 0);
+    CHECK(once > 0);
+}
+
 TEST_CASE("fused rows without block scales have policy set H, those with scales B, units of ordinary operations none") {
     CHECK(ulp::find_unit("sm_90:wgmma.e4m3.fp16").policies == "H");
     CHECK(ulp::find_unit("sm_80:mma.fp16.fp16").policies == "H");

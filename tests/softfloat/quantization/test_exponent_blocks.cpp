@@ -52,6 +52,20 @@ std::vector<float> by_lines(const Quantized& q) {
 
 }  // namespace
 
+TEST_CASE("elements below 1 have scales of the definition, up to the largest scale, and no kernel") {
+    Quantization how = quantization_by_name("mxfp8");
+    how.element = ulp::FloatFormat{2, 1, 5};  // its largest number is 1.5 x 2^-3
+    CHECK_FALSE(has_exponent_blocks(how));
+    Quantization definition = how;
+    definition.scale.least = FLT_TRUE_MIN;
+    std::vector<float> x = mixed_operand(4, 64, 1);
+    for (std::size_t i = 0; i < 32; ++i) x[i] = FLT_MAX / static_cast<float>(i + 1);
+    const MatrixView view(x.data(), 4, 64);
+    const Quantized found = quantize(how, view), expected = quantize(definition, view);
+    CHECK(differing(found.scales, expected.scales) == 0);
+    CHECK(differing(by_lines(found), by_lines(expected)) == 0);
+}
+
 TEST_CASE("blocks with scales by the exponent are those of the definition, by lines and by columns") {
     struct Extent {
         std::int64_t lines, k;

@@ -543,6 +543,12 @@ TEST_CASE("every row says where its arithmetic is stated, and a use replaces par
     CHECK_THROWS_AS(with_parts(power, {.scale_format = formats::e2m1}), std::invalid_argument);
     CHECK_THROWS_AS(with_parts(quantization_by_name("q8_0"), {.element = formats::e4m3}), std::invalid_argument);
     CHECK(text_of(power) != text_of(quantization_by_name("deepseek_1x128")));
+    Quantization biased = quantization_by_name("mxfp8");
+    biased.element = ulp::FloatFormat{4, 3, 20};
+    Quantization other = biased;
+    other.element.bias = 21;
+    CHECK(text_of(biased) != text_of(other));
+    CHECK(text_of(quantization_by_name("mxfp8")).starts_with("element e4m3, block 1x32"));
     CHECK(text_of(quantization_by_name("q8_0")) != text_of(quantization_by_name("q4_0")));
 }
 
