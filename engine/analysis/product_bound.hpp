@@ -82,7 +82,7 @@ inline std::uint32_t code_of(const FloatFormat& format, float x) { return operan
 inline std::uint64_t code_of(const FloatFormat&, double x) { return std::bit_cast<std::uint64_t>(x); }
 
 /// A factor of S that a truncating unit loses on average from numbers of one sign; 0 for units that round to nearest,
-/// nothing for those that no row of the table describes.
+/// nothing for those whose steps vary from their summation's.
 std::optional<double> usual_loss(const TensorCoreModel& model, const AprioriBound& bound);
 
 /// The rtol of a tolerance: what the last rounding of the model may change.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -113,15 +114,13 @@ std::vector<Index> without(Index k, const Stretch& stretch) {
     return list;
 }
 
-/// The stretch again, behind itself.
-std::vector<Index> with_twice(Index k, const Stretch& stretch) {
-    std::vector<Index> list;
-    for (Index x = 0; x < k; ++x) {
-        list.push_back(x);
-        if (x + 1 == stretch.last) {
-            for (Index again = stretch.first; again < stretch.last; ++again) list.push_back(again);
-        }
-    }
+/// The stretch again, behind the first `before` of k.
+std::vector<Index> with_twice(Index k, const Stretch& stretch, Index before) {
+    std::vector<Index> list(static_cast<std::size_t>(k + stretch.length()));
+    const auto again = list.begin() + before, rest = again + stretch.length();
+    std::iota(list.begin(), again, Index{0});
+    std::iota(again, rest, stretch.first);
+    std::iota(rest, list.end(), before);
     return list;
 }
 
@@ -169,11 +168,18 @@ class Suspicions {
                     stretch.length());
             }
             for (const Stretch& stretch : residuals_.fitting(1)) {
-                const std::vector<Index> list = with_twice(k, stretch);
                 const bool all = stretch.length() == k;
-                add(
-                    all ? "the accumulator held the same product already" : text_of(stretch, k) + " are added twice",
-                    [list](const Operands<Real>& given) { return chosen_k(given, list); }, 0, stretch.length());
+                for (const Index before : {stretch.last, k}) {
+                    const std::string text = text_of(stretch, k) + " are added twice" +
+                                             (before == stretch.last ? "" : ", the second time last");
+                    add(
+                        all ? "the accumulator held the same product already" : text,
+                        [list = with_twice(k, stretch, before)](const Operands<Real>& given) {
+                            return chosen_k(given, list);
+                        },
+                        0, stretch.length());
+                    if (stretch.last == k) break;
+                }
             }
         }
         // In place of the others zeros: a unit that splits k keeps its pieces, a scale its block.

@@ -15,7 +15,7 @@ namespace ulp {
 /// Chains: each operation with its result. Groups that are added in a tree, exactly or with a late c: each group.
 std::string explain_chained(const TensorCoreModel& model, const DotOperands& operands);
 
-/// Fused groups of units that no row of the table describes (varied_group.hpp): each term and each sum.
+/// Groups of units whose steps vary from their summation's (varied_group.hpp): each term and each sum.
 std::string explain_varied(const TensorCoreModel& model, const DotOperands& operands);
 
 /// The same for units with fp64 operands and accumulators, with the result.

@@ -10,6 +10,7 @@
 #include "softfloat/lab/discovery.hpp"
 #include "softfloat/lab/match_check.hpp"
 #include "softfloat/lab/model_fit.hpp"
+#include "softfloat/lab/operand_discovery.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
 #include "softfloat/names.hpp"
 
@@ -83,19 +84,40 @@ py::dict findings_of(const Discovery& found) {
     return fields;
 }
 
+/// What is read of the operands, where that is less than all of them; else None.
+py::object operands_of(const OperandDiscovery& found) {
+    if (!found.cuts()) return py::none();
+    const auto reading = [](const OperandReading& of) {
+        py::dict fields;
+        fields["fraction_bits"] = of.fraction_bits;
+        fields["rounding"] = or_none(of.rounding, [](Rounding r) { return std::string(name_of(r)); });
+        fields["subnormals"] = of.subnormals;
+        return fields;
+    };
+    py::dict fields;
+    fields["a"] = reading(found.a);
+    fields["b"] = reading(found.b);
+    fields["piece_bits"] = or_none(found.piece_bits, [](int bits) { return bits; });
+    fields["evidence"] = found.evidence;
+    return fields;
+}
+
 /// Asks, compares with the rows that have the parameters found, and where none agrees seeks a description.
 py::dict discover_callable(const py::function& function, const py::object& input, const py::object& output, int k,
                            const py::object& b_input, std::int64_t blocks, std::uint64_t seed, bool fit) {
     if (k < 2 || k > 256) throw py::value_error(fmt::format("k is {}; units have 2 to 256 products", k));
     const FloatFormat a_format = format_of(input);
-    const DotUnit unit =
+    DotUnit unit =
         unit_of_callable(function, a_format, b_input.is_none() ? a_format : format_of(b_input), format_of(output), k);
     if (const std::optional<std::uint64_t> constant = constant_answer(unit)) {
         throw py::value_error(
             fmt::format("the function answers {:X} whatever a and b are: there is nothing to discover", *constant));
     }
+    const OperandDiscovery operands = can_mask(unit) ? discover_operands(unit) : OperandDiscovery{};
+    if (operands.cuts() && !operands.piece_bits) unit = narrowed(unit, operands);
     const Discovery found = discover(unit);
     py::dict answer = findings_of(found);
+    answer["operands"] = operands_of(operands);
     const std::vector<const UnitRow*> rows = matching_rows(unit, found);
     std::vector<const TensorCoreModel*> models;
     for (const UnitRow* row : rows) models.push_back(row->as<TensorCoreModel>());

@@ -132,8 +132,8 @@ constexpr bool is_fused(const TensorCoreModel& model) {
     return model.summation == Summation::fused || model.summation == Summation::fp8_by_hmma;
 }
 
-/// Whether the unit does anything that the rows of the table do not do, or its terms do not fit 64 bits: then the plain
-/// definition of varied_group.hpp holds, and no kernel.
+/// Whether the unit's steps vary from its summation's, as Arm's, gfx11's and those of files may, or its terms do not
+/// fit 64 bits: then the plain definition of varied_group.hpp holds, and no kernel.
 constexpr bool is_varied(const TensorCoreModel& model) {
     if (model.variation != GroupVariation{}) return true;
     if (model.summation != Summation::fused) return false;

@@ -205,6 +205,10 @@ TEST_CASE("a piece twice, a C left out and an accumulator that was not cleared a
     right << b.topRows(192), b.middleRows(96, 96), b.bottomRows(192);
     const ProductExplanation twice = explain_product(question_of(product(hopper, {}, left, right)));
     CHECK(verdict_text(twice) == "explained as a fault: k from 96 to 191 are added twice");
+    left << a, a.middleCols(96, 96);
+    right << b, b.middleRows(96, 96);
+    const ProductExplanation last = explain_product(question_of(product(hopper, {}, left, right)));
+    CHECK(verdict_text(last) == "explained as a fault: k from 96 to 191 are added twice, the second time last");
     const ProductExplanation c_left_out = explain_product(question_of(product(hopper, {}), true));
     CHECK(verdict_text(c_left_out) == "explained as a fault: C is left out");
     Matrix both(24, 2 * k), below(2 * k, 20);

@@ -227,6 +227,8 @@ def explain(a: ArrayLike, b: ArrayLike, c: Any = 0.0, *, unit: UnitLike, d: Any 
 class Discovery(_Printed):
     """What was found of a unit.
 
+    operands       what it reads of a and b where that is less than all: fraction_bits, rounding, subnormals of "a" and "b";
+                   piece_bits where it splits them; evidence. None: all is read. What follows is of operands as they are read
     summation_tree, fused_terms, fraction_bits, alignment, rounding, output_fraction_bits, uses_subnormal_inputs, ...
                    each found by a question of its own; None: these formats cannot ask
     evidence       a sentence for each
@@ -236,6 +238,7 @@ class Discovery(_Printed):
     deterministic  whether the unit answered alike when asked twice
     """
 
+    operands: dict[str, Any] | None
     summation_tree: str
     fused_terms: int
     fraction_bits: int | None
@@ -255,9 +258,13 @@ class Discovery(_Printed):
         self.__dict__.update(fields)
 
     def __repr__(self):
+        if not self.deterministic:
+            return "not deterministic: asked twice, the unit gave two different results; what was found may be wrong"
         names = ("summation_tree", "fused_terms", "fraction_bits", "alignment", "addend_alignment", "rounding",
                  "output_fraction_bits", "uses_subnormal_inputs", "rows", "agreeing", "deterministic")
         lines = [f"{name:<22} {getattr(self, name)}" for name in names]
+        if self.operands:
+            lines = [f"{'operands ' + name:<22} {self.operands[name]}" for name in ("a", "b", "piece_bits")] + lines
         if not self.agreeing:
             lines.append(f"{'description':<22} {'found' if self.description else 'none'}")
         return "\n".join(lines)

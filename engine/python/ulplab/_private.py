@@ -32,11 +32,17 @@ OLDEST, NEWEST = (2, 8), (2, 13)  # what the tests run with
 
 
 def check_version(version):
-    """ImportError for a PyTorch that is too old; a newer one than was tried is taken."""
+    """ImportError for a PyTorch that is too old, and for one newer than was tried that lacks a name of NAMES."""
     found = tuple(int(part) for part in version.split(".")[:2])
+    oldest, newest = (".".join(map(str, each)) for each in (OLDEST, NEWEST))
+    tested = f"ulplab.torch needs PyTorch {oldest} or later (tested up to {newest}), and this is {version}"
     if found < OLDEST:
-        raise ImportError(f"ulplab.torch needs PyTorch {OLDEST[0]}.{OLDEST[1]} or later (tested up to "
-                          f"{NEWEST[0]}.{NEWEST[1]}), and this is {version}: pip install --upgrade torch")
+        raise ImportError(f"{tested}: pip install --upgrade torch")
+    for module, name in NAMES if found > NEWEST else ():
+        try:
+            getattr(importlib.import_module(module), name)
+        except (ImportError, AttributeError):
+            raise ImportError(f"{tested}, which has no {module}.{name}: pip install 'torch=={newest}.*'") from None
 
 
 _switched_off = weakref.WeakKeyDictionary()  # regions and scalers that asked for a card: the arguments of scalers

@@ -18,7 +18,10 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 import torch
 
-from . import _core, _search
+from ._private import check_version, watch_amp
+
+check_version(torch.__version__)  # before modules that need what another version lacks
+from . import _core, _search  # noqa: E402
 from ._attention import checked_tiling
 from ._backends import backend_of
 from ._diagnose import Diagnosis, diagnose
@@ -29,7 +32,6 @@ from ._invariance import Invariance, invariance_of, rule_of
 from ._kinds import natural, real
 from ._native import Native
 from ._numbers import Quantized, dequantize, quantize
-from ._private import check_version, watch_amp
 from ._products import OrderLike, UnitLike
 from ._record import record, replay
 from ._report import Report
@@ -37,7 +39,6 @@ from ._search import Search, search
 from ._shadow import Against, beside
 from ._sides import SideMismatch, side_mismatch
 
-check_version(torch.__version__)
 watch_amp()
 
 __all__ = ["emulate", "autocast", "Emulation", "Native", "Report", "recipes", "GradScaler", "quantize_", "compare", "Comparison",

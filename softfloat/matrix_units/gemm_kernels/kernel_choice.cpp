@@ -88,7 +88,7 @@ KernelChoice choose_groups(const TensorCoreModel& model, ChainKind of_two, Chain
 }  // namespace
 
 KernelChoice choose_kernel(const TensorCoreModel& model) {
-    if (is_varied(model)) return none("A unit that no row of the table describes is computed by the definition.");
+    if (is_varied(model)) return none("A unit whose steps vary from its summation's is computed by the definition.");
     switch (model.summation) {
         case Summation::fused:
         case Summation::fp8_by_hmma: return choose_fused(model);

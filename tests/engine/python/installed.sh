@@ -42,7 +42,9 @@ quietly "$python" -m pip wheel --no-index --no-build-isolation --no-deps -w "$wo
 [ "$(cd "$source" && ls -A . engine/python)" = "$before" ] || fail "pip left files in the source tree"
 wheel=$(echo "$work"/wheels/ulplab-"$version"-*.whl)
 "$python" -m zipfile -l "$wheel" >"$work/list"
-for file in ulplab/licences/fmt.txt ulplab/licences/gomp1.txt dist-info/licenses/LICENSE ulplab/py.typed; do
+# libfmt.so.9 is of fmt.txt, libmd4c-html.so.0 of md4c.txt; the C library and the compiler's own are the system's.
+linked=$(ldd "$build/bin/ulplab" "$build"/python/ulplab/_core.*.so | sed -nE 's/^\tlib([a-z0-9]+).*\.so.*/\1/p' | sort -u | grep -vxE 'c|m|gcc|stdc')
+for file in $(sed 's|.*|ulplab/licences/&|' <<<"$linked") dist-info/licenses/LICENSE ulplab/py.typed; do
     grep -q "$file" "$work/list" || [ ! -d /usr/share/doc/libfmt-dev ] || fail "the wheel lacks $file"
 done
 "$python" -m venv --without-pip "$work/venv"

@@ -1,5 +1,6 @@
 """Bounds, explanations, discovery, recordings and inspection: what the command line says."""
 
+import itertools
 import json
 import pathlib
 import signal
@@ -118,6 +119,29 @@ def test_a_whole_product_names_its_unit():
     d = ulplab.matmul(a, b, unit="sm_80:mma.fp16.fp32", order={"split_k": 2})
     best = ulplab.explain(a, b, unit=HOPPER, d=d).candidates[0]
     assert best["matches"] == best["of"] == 64 and "sm_80" in json.dumps(best) and "split-k 2" in json.dumps(best)
+
+
+def test_what_a_function_reads_of_its_operands_is_asked_first():
+    def cut(a, b, c):
+        a, b = (ulplab.round(x.astype("f4"), "tf32", "toward_zero") for x in (a, b))
+        return ulplab.dot(a, b, c, unit="sm_80:mma.tf32.fp32")
+
+    found = ulplab.discover(cut, input="fp32", k=8, blocks=300)
+    assert found.operands["a"] == {"fraction_bits": 10, "rounding": "toward_zero", "subnormals": True}
+    assert found.operands["a"] == found.operands["b"] and found.operands["piece_bits"] is None
+    assert "sm_80:mma.tf32.fp32" in found.agreeing and "operands a" in repr(found)
+    assert ulplab.discover(lambda a, b, c: ulplab.dot(a, b, c, unit="sm_80:mma.fp16.fp32"), blocks=300).operands is None
+
+
+def test_answers_that_change_between_calls_are_no_findings():
+    calls = itertools.count()
+
+    def unstable(a, b, c):
+        d = ulplab.dot(a, b, c, unit="sm_80:mma.fp16.fp32")
+        return float(numpy.nextafter(d, numpy.float32(9))) if next(calls) % 20 == 0 else d
+
+    found = ulplab.discover(unstable, blocks=300)
+    assert not found.deterministic and not found.agreeing and "not deterministic" in repr(found)
 
 
 def test_a_function_is_discovered():

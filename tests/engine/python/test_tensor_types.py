@@ -45,6 +45,13 @@ def test_an_old_pytorch_is_refused_in_a_sentence():
         ulplab._private.check_version("2.1.0")
 
 
+def test_a_new_pytorch_without_a_private_name_is_refused_in_a_sentence(monkeypatch):
+    ulplab._private.check_version("2.99.0")
+    monkeypatch.delattr(torch, "_disable_dynamo")
+    with pytest.raises(ImportError, match=r"tested up to 2.13\), and this is 2.99.0, which has no torch._disable_dynamo"):
+        ulplab._private.check_version("2.99.0")
+
+
 @pytest.mark.parametrize("recipe", [None, "bf16"])
 def test_a_unit_that_is_none_is_refused_when_it_is_named(recipe):
     for unit in ("h1000", "sm_90:wgmma.fp16.fp33", "nowhere.json"):

@@ -589,7 +589,7 @@ TEST_CASE("choose_path says which kernel runs and why") {
     TensorCoreModel mutant = ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp16.fp32");
     mutant.variation.addend = ulp::AddendEntry::after_products;
     CHECK(choose_path(mutant, 64, 64, 64).reason ==
-          "A unit that no row of the table describes is computed by the definition.");
+          "A unit whose steps vary from its summation's is computed by the definition.");
     CHECK(choose_path(ulp::unit_model<ulp::IntegerModel>("sm_80:mma.s8.s32"), 8, 8, 8).kernel == integers);
     const auto scaled = [](const char* key) {
         return choose_path(ulp::unit_model<ulp::BlockScaledModel>(key), 8, 8, 8).kernel;
