@@ -171,7 +171,7 @@ void run(const RunContext& context, Result& result) {
     error.axes = {named_axis(names), {.label = "mean error in units in the last place", .log_base = 10, .from = 0.1}};
     for (int i = 0; i < 4; ++i) {
         error.looks.push_back({.mark = Mark::points,
-                               .colour = i / 2 + 1,
+                               .colour = 2 - i / 2,  // fp16, bf16
                                .width = 3,
                                .point = i % 2 == 0 ? 7 : 6,
                                .size = 2.2,

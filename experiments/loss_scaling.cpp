@@ -227,8 +227,8 @@ void figure_accuracy(const Study& study, const ScalePrediction& prediction, Resu
                     {.mark = Mark::linespoints, .colour = 2, .size = 1.3, .title = "fp16, constant scale"},
                     {.mark = Mark::points, .colour = 2, .point = 2, .size = 0.7, .title = "its minimum and maximum"},
                     {.mark = Mark::points, .colour = 2, .point = 2, .size = 0.7, .title = ""},
-                    {.colour = 3, .width = 2.5, .dash = 2, .title = "fp16, moving scale"}};
-    figure.guides = {{.left = first - 0.5, .right = last + 0.5, .strength = 0.13, .colour = 3},
+                    {.colour = 5, .width = 2.5, .dash = 2, .title = "fp16, moving scale"}};
+    figure.guides = {{.left = first - 0.5, .right = last + 0.5, .strength = 0.13, .colour = 5},
                      {.bottom = 100 * reference.least, .top = 100 * reference.largest}};
     figure.notes.push_back({0, 100 * reference.least - 9, "grey: fp32, minimum to maximum"});
     figure.notes.push_back({first - 0.5, 10, "predicted to work"});

@@ -242,7 +242,8 @@ void claim_moments(const Study& study, Result& result) {
 void draw_by_panel(Figure& figure) {
     for (std::size_t i = 0; i < figure.series.size(); ++i) {
         const bool is_bf16 = figure.series[i].name.starts_with("bf16");
-        const auto colour = static_cast<int>(i < 7 ? i - 2 : i - 6);
+        constexpr std::array colours{8, 5, 7, 4};  // of ways to update
+        const int colour = i < 3 ? black : colours.at((i - 3) % colours.size());
         figure.looks.push_back(i < 2    ? Look{.colour = pale,
                                                .width = 1.5,
                                                .title = i == 0 ? "fp32, minimum and maximum" : "",
@@ -309,7 +310,7 @@ void figure_swamped(const Study& study, Result& result) {
                    percent_axis("share of the updates")};
     for (int i = 0; i < 6; ++i) {
         figure.looks.push_back(
-            {.mark = Mark::linespoints, .colour = i / 3 + 1, .dash = 1 + i % 3, .point = 5 + 2 * (i % 3), .size = 1.1});
+            {.mark = Mark::linespoints, .colour = 2 - i / 3, .dash = 1 + i % 3, .point = 5 + 2 * (i % 3), .size = 1.1});
     }
     figure.key_rows = 3;
     result.figure(std::move(figure));

@@ -45,8 +45,10 @@ void planner(Result& result) {
                      {"590 in fp32", formats::fp64, {point(590, 4)}},
                      {"1000 in fp16", formats::fp64, {point(1000, 2)}}};
     figure.axes = {{.label = "images in a batch", .from = 0.0, .to = 1200.0}, {.label = "GiB", .from = 0.0}};
-    figure.looks = {
-        {}, {}, {.mark = Mark::points, .colour = 1, .size = 2.2}, {.mark = Mark::points, .colour = 2, .size = 2.2}};
+    figure.looks = {{.colour = 8},
+                    {.colour = 2},
+                    {.mark = Mark::points, .colour = 8, .size = 2.2},
+                    {.mark = Mark::points, .colour = 2, .size = 2.2}};
     figure.guides = {level(figure.series[2].points.front().y, "what 590 images take in fp32")};
     result.figure(std::move(figure));
 }

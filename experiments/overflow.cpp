@@ -339,8 +339,8 @@ void figure_boundary(Result& result) {
     figure.axes = {{.label = "N, number of sixteens", .from = 4085.0, .to = 4101.0},
                    {.label = "sum", .from = 65360.0, .to = 65620.0, .step = 32.0}};
     figure.looks = {{.colour = grey, .width = 1.5, .title = "exact sum"},
-                    {.mark = Mark::points, .colour = 1, .size = 1.3, .beyond = 65604.0}};
-    figure.guides = {level(65504, "65504, the largest fp16 number"), level(65520, "65520, half way to 65536")};
+                    {.mark = Mark::points, .colour = 2, .size = 1.3, .beyond = 65604.0}};
+    figure.guides = {level(65504, "65504, largest"), level(65520, "65520, half way")};
     figure.guides.back().opposite = true;
     figure.notes = {{4095, 65586, "infinite"}};
     result.figure(std::move(figure));

@@ -204,7 +204,7 @@ Figure figure_by_bits(const Comparison& runs, std::size_t score, const Quantity&
     Bars without("without masters");
     for (std::size_t i = 0; i < std::size(fraction_bits); ++i) without.add(fraction_bits[i], spread(bare + i));
     for (auto* bars : {&with, &without}) {
-        const int colour = bars == &with ? 1 : 2;
+        const int colour = bars == &with ? 8 : 5;
         bars->move_into(figure, {.mark = Mark::linespoints, .colour = colour, .size = 1.3});
         figure.looks.back() = {.mark = Mark::ranges, .colour = colour, .width = 5, .title = ""};
     }

@@ -212,8 +212,10 @@ void figure_small_updates(const RunContext& context, Result& result) {
         figure.meaning += fmt::format(" {} {:.8g},", series.name, series.points.back().y);
     }
     figure.axes = {{.label = "updates", .from = 0.0}, {.label = "parameter", .from = 0.0, .to = 2.1}};
-    for (int i = 0; i < 6; ++i) {
-        figure.looks.push_back({.colour = i % 3 + 1, .width = i % 3 == 1 ? 6.0 : 3.0, .dash = i < 3 ? 1 : 2});
+    for (const int dash : {1, 2}) {
+        for (const int colour : {8, 2, 1}) {  // fp32, fp16, bf16
+            figure.looks.push_back({.colour = colour, .width = colour == 2 ? 6.0 : 3.0, .dash = dash});
+        }
     }
     result.figure(std::move(figure));
 }

@@ -37,11 +37,13 @@
       label.append(draw('tspan', {dy: -5, 'font-size': 11}, String(e)));
       shapes.push(label);
     }
-    for (const [edge, name, anchor] of [[format[1] - 1, 'zero', 'end'], [format[2], 'subnormal', 'end'],
-                                        [format[3] + 1, 'infinite', 'start']]) {
+    // Each name lies in its own part of the axis, on a phone, too: left of its edge, right of the one before, at the end.
+    for (const [edge, name, at, anchor] of [[format[1] - 1, 'zero', x(format[1] - 1) - 4, 'end'],
+                                            [format[2], 'subnormal', x(format[1] - 1) + 4, 'start'],
+                                            [format[3] + 1, 'infinite', 716, 'end']]) {
       if (edge < first || edge > last || (name === 'subnormal' && format[2] - format[1] < 4)) continue;
       shapes.push(draw('line', {class: 'edge', x1: x(edge), x2: x(edge), y1: 14, y2: bottom}));
-      shapes.push(draw('text', {x: x(edge) + (anchor === 'end' ? -4 : 4), y: 24, 'text-anchor': anchor}, name));
+      shapes.push(draw('text', {x: at, y: 24, 'text-anchor': anchor}, name));
     }
     place.replaceChildren(...shapes);
     const counted = formats.map(row => {
@@ -73,6 +75,6 @@
   choice.append(...formats.map(([name]) => new Option(name)));
   slider.addEventListener('input', show);
   choice.addEventListener('change', show);
-  document.getElementById('live-controls').hidden = false;
+  for (const id of ['live-controls', 'live-shown']) document.getElementById(id).hidden = false;
   show();
 }

@@ -21,10 +21,11 @@
 
   // ---- What all figures are made of ----
 
-  /** Fields as [name, label, start value, choices]; `show` gets their values, and gives {sentence, content, ...state}. */
+  /** Fields as [name, label, start value, choices], {most: 32} to drag from 0 to 32; `show` gets their values, and gives {sentence, content, ...state}. */
   function build(box, fields, tasks, show) {
     const inputs = fields.map(([name, label, value, choices]) => {
-      const input = choices ? make('select', {}, ...choices.map(choice => new Option(choice))) : make('input', {size: Math.max(10, value.length), spellcheck: 'false'});
+      const input = Array.isArray(choices) ? make('select', {}, ...choices.map(choice => new Option(choice)))
+          : choices ? make('input', {type: 'range', min: 0, max: choices.most}) : make('input', {size: Math.max(10, value.length), spellcheck: 'false'});
       input.value = value;
       return [name, input, make('label', {}, label + ' ', input)];
     });
@@ -69,7 +70,7 @@
       const points = values.map((value, at) => Number.isFinite(value) ? `${x(at).toFixed(1)},${y(value).toFixed(1)}` : '').join(' ');
       const end = values.map(Number.isFinite).lastIndexOf(true);
       svg.append(shape('polyline', {class: 'line ' + look, style: 'fill:none', points}),
-                 shape('text', {x: x(end) + 6, y: y(values[end]) + 4 + (i ? 12 : -2)}, name));
+                 shape('text', {x: width - 2, y: Math.max(24, y(values[end]) + (i ? 24 : -6)), 'text-anchor': 'end'}, name));
     });
     return svg;
   }
@@ -121,7 +122,7 @@
         return {format, times: count, stopped, sum: sums[count],
                 sentence: stopped ? `The sum stops at ${short(sums[count])}: adding ${addend} changes nothing there. Exact: ${short(exact[count])}.`
                                   : `After ${count} additions: ${short(sums[count])}. Exact: ${short(exact[count])}.`,
-                content: lines([[format, 'c1', sums], ['exact', 'c0', exact]], 'The sum by additions')};
+                content: lines([[format, 'c1', sums], ['exact', 'c8', exact]], 'The sum by additions')};
       });
 
   figures.master = (box, {add, bits, round}) => build(box,
@@ -147,12 +148,60 @@
         }
         return {format, start: Number(weight), update: Number(update), alone: alone[count], kept: kept[count],
                 sentence: `After ${count} updates of ${update}: ${alone[count]} without a master, ${kept[count]} with one.`,
-                content: lines([['without', 'c1', alone], ['with master', 'c0', kept]], 'The weight by steps', Infinity)};
+                content: lines([['without', 'c1', alone], ['with master', 'c8', kept]], 'The weight by steps', Infinity)};
+      });
+
+  // Gradients whose exponents are normal around -20 with deviation 4; one number stands for each binade.
+  figures.histogram = (box, {round}) => build(box,
+      [['scale', 'Loss scale, from 1 to 2 to the power of 32', '0', {most: 32}], ['format', 'Format', 'fp16', ['fp16', 'bf16', 'e5m2', 'e4m3']]],
+      [['Let fp16 keep all but 1 % from zero, and none become infinite.', s => s.format === 'fp16' && s.zero < .01 && s.infinite === 0],
+       ['Find a format and a scale with which some gradients are zero and others infinite.', s => s.zero > .001 && s.infinite > .001]],
+      ({scale, format}) => {
+        const svg = shape('svg', {viewBox: '0 0 640 200', role: 'img', 'aria-label': 'Gradients by exponent', class: 'chart'});
+        const part = {zero: 0, subnormal: 0, normal: 0, infinite: 0}, x = exponent => 20 + 9.5 * (exponent + 40);
+        let all = 0;
+        for (let exponent = -36; exponent <= -4; ++exponent) {
+          const share = Math.exp(-(((exponent + 20) / 4) ** 2) / 2), at = exponent + Number(scale);
+          const kind = round(format, String(1.5 * 2 ** at)).class, fate = kind in part ? kind : 'infinite';
+          all += share, part[fate] += share;
+          svg.append(shape('rect', {class: fate, x: x(at), width: 8.5, y: 165 - 140 * share, height: 140 * share}));
+        }
+        svg.append(shape('line', {class: 'axis', x1: 20, x2: 620, y1: 165, y2: 165}),
+                   ...[-40, -20, 0, 20].map(e => shape('text', {x: x(e), y: 190, 'text-anchor': 'middle'}, String(e))));
+        for (const fate of Object.keys(part)) part[fate] /= all;
+        const percent = share => (100 * share).toFixed(1) + ' %';
+        return {...part, format, content: svg,
+                sentence: `By exponent. In ${format} with a scale of 2 to the power of ${scale}: ${percent(part.zero)} zero, ${percent(part.subnormal)} subnormal, ${percent(part.infinite)} infinite.`};
+      });
+
+  // The sum of a softmax, tile by tile: where the maximum grows, the sum so far is multiplied by a correction.
+  figures.softmax = (box, {add, bits, round}) => build(box,
+      [['logits', 'Logits', '1, 2, 9, 3, 8.5, 0, 4, 9.5'], ['tile', 'Tile', '2'], ['format', 'Sums in', 'fp16', ['fp16', 'bf16']]],
+      [['Order the logits so that no later tile needs a correction.', s => s.rows.length > 1 && s.rows.slice(1).every(row => row[2] === 1)],
+       ['Find a tile with which the sum has other bits than that of one tile.', s => s.sum !== s.whole]],
+      ({logits, tile, format}) => {
+        const list = numbersOf(logits), size = within(tile, 1, list.length, 'Tile');
+        const stored = number => Number(round(format, String(number)).shortest);  // a product of two numbers is exact before
+        const rowsOf = count => {
+          let most = -Infinity, sum = 0;
+          const rows = [];
+          for (let from = 0; from < list.length; from += count) {
+            const some = list.slice(from, from + count), now = Math.max(most, ...some), correction = stored(Math.exp(most - now));
+            sum = stored(sum * correction);
+            for (const logit of some) sum = Number(add(format, bits(format, String(sum)), bits(format, String(Math.exp(logit - now)))).decimal);
+            rows.push([some.join(', '), now, correction, sum]);
+            most = now;
+          }
+          return rows;
+        };
+        const rows = rowsOf(Math.floor(size)), sum = rows.at(-1)[3], whole = rowsOf(list.length)[0][3];
+        return {rows, sum, whole, sentence: `The sum by tiles is ${sum}, of one tile ${whole}.`,
+                content: table(['tile', 'maximum', 'correction', 'sum'], rows)};
       });
 
   figures.scaler = (box, {round}) => build(box,
       [['gradient', 'Largest gradient', '0.5'], ['scale', 'First scale: 2 to the power', '20'], ['every', 'Grows after steps', '20']],
-      [['Let no step of the hundred be skipped, with a first scale of at least 2^10.', s => s.skipped === 0 && s.first >= 10],
+      [['Let no step of the hundred be skipped, with a first scale of at least 2\u00B9\u2070.', s => s.skipped === 0 && s.first >= 10],
        ['Find the first scale from which the first three steps are skipped, and no others before step 20.', s => s.early === 3 && s.skips.slice(0, 3).join() === '0,1,2']],
       ({gradient, scale, every}) => {
         const largest = within(gradient, 1e-8, 1e6, 'Largest gradient');
@@ -171,7 +220,7 @@
         }
         return {first, skips, skipped: skips.length, early: skips.filter(i => i < 20).length,
                 sentence: `${skips.length} of 100 steps are skipped: ${skips.slice(0, 8).join(', ')}${skips.length > 8 ? ' ...' : ''}`,
-                content: lines([['log2 of the scale', 'c0', exponents]], 'The loss scale by steps')};
+                content: lines([['log2 of scale', 'c1', exponents]], 'The loss scale by steps')};
       });
 
   figures.block = (box, {round}) => build(box,

@@ -73,6 +73,14 @@ void print_difference(const TensorDifference& found) {
     fmt::print("\n");
 }
 
+/// Writes the page where a file for it was named.
+template <class Page>
+void put_page(const std::string& file, const Page& page) {
+    if (file.empty()) return;
+    write_output(file, page());
+    fmt::print(stderr, "Page: {}\n", file);
+}
+
 /// Files, folders or patterns of tensors: tensor by tensor how many numbers differ, the first and by how many ulps;
 /// with several steps how the difference grows. `page` is a file for one HTML page, or empty. bits_differ where they
 /// do. Throws DataError as input_tensors and differences do.
@@ -93,10 +101,7 @@ ExitCode compare_dumps(const std::string& a, const std::string& b, bool as_json,
         print_drift(drift);
         if (first != found.end()) fmt::print("The first tensor that differs is {}.\n", printable(first->name));
     }
-    if (!page.empty()) {
-        write_output(page, drift_page(found, drift, fmt::format("{} against {}", printable(a), printable(b))));
-        fmt::print(stderr, "Page: {}\n", page);
-    }
+    put_page(page, [&] { return drift_page(found, drift, fmt::format("{} against {}", printable(a), printable(b))); });
     return first == found.end() ? ExitCode::good : ExitCode::bits_differ;
 }
 
@@ -246,6 +251,7 @@ ExitCode compare_tokens(const CompareOptions& options) {
     } else {
         fmt::print("{}", text_of(found, options.a, options.b));
     }
+    put_page(options.page, [&] { return mismatch_page(found, fmt::format("{} against {}", options.a, options.b)); });
     return found.equal ? ExitCode::good : ExitCode::bits_differ;
 }
 
@@ -316,9 +322,10 @@ ExitCode compare(const CompareOptions& options) {
                         of(options.a), of(options.b)));
     }
     if (kind == Compared::tensors) return compare_dumps(options.a, options.b, options.json, options.page);
-    if (!options.page.empty()) throw UsageError("--page shows how two dumps of tensors come apart; leave it out");
-    if (kind == Compared::units) return compare_units(options);
     if (kind == Compared::tokens) return compare_tokens(options);
+    if (!options.page.empty())
+        throw UsageError("--page is for two dumps of tensors or two files of tokens; leave it out");
+    if (kind == Compared::units) return compare_units(options);
     for (const std::string& name : {options.a, options.b}) {
         if (std::filesystem::exists(name)) continue;
         throw DataError(fmt::format("there is no trace {}; make one with `ulplab train --trace`", name));
@@ -334,7 +341,7 @@ Action declare_compare(OptionParser& app) {
         .required();
     app.add_option("B", options->b, "another of the same kind").required();
     app.add_flag("--json", options->json, "print JSON");
-    app.add_option("--page", options->page, "tensors: file for one HTML page of how they come apart over the steps");
+    app.add_option("--page", options->page, "tensors or tokens: file for one HTML page, the verdict first");
     app.add_option("--unit", options->product.unit, "two results of one product: the unit that made the first");
     app.add_option("--against", options->against, "the unit that made the second; default: the same");
     app.add_option("--a", options->product.a_file, "the product's A as .npy");

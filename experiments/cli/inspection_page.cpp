@@ -139,7 +139,66 @@ std::string drift_page(const std::vector<TensorDifference>& differences, const s
                            each.differ > 0 ? fmt::format("{}", each.first) : "-",
                            fmt::format("{:.3g}", each.largest_difference), fmt::format("{}", each.most_ulps)});
     }
-    return single_page("ulplab inspect", title, body + table_html(tensors));
+    return single_page("ulplab compare", title, body + table_html(tensors));
+}
+
+std::string mismatch_page(const TokenMismatch& f, const std::string& title) {
+    std::string verdict;
+    for (const auto& [side, found] : {std::pair("A", f.a_not_finite), std::pair("B", f.b_not_finite)}) {
+        if (found.count > 0)
+            verdict += fmt::format(
+                "{} has {} log-probabilities that are not finite, the first in sequence {} at "
+                "position {}. ",
+                side, found.count, found.sequence, found.position);
+    }
+    const bool finite = verdict.empty();
+    if (f.equal) verdict = "All log-probabilities are equal.";
+    if (finite && !f.equal) {
+        std::string possible;
+        for (const MismatchCause& c : f.causes) {
+            if (c.verdict == "possible") possible += (possible.empty() ? "" : ", ") + c.name;
+        }
+        verdict = fmt::format("The log-probabilities differ by {:.3g} (rms), at most by {:.3g}; {}.", f.rms, f.max,
+                              possible.empty() ? "no known cause makes such a gap" : "possible causes: " + possible);
+    }
+    std::string body = fmt::format(
+        "<p class=\"lead\"><strong>{}</strong></p>\n<p>{} tokens in {} sequences; d is the "
+        "log-probability of B minus that of A.</p>\n",
+        escaped(verdict), f.tokens, f.sequences);
+    if (!finite || f.equal) return single_page("ulplab compare", title, body);
+    std::vector<std::vector<std::string>> causes = {{"cause", "rms that it would make", "verdict", "reason"}};
+    for (const MismatchCause& c : f.causes) {
+        causes.push_back({c.name, c.expected ? fmt::format("{:.2g}", *c.expected) : "-", c.verdict, c.reason});
+    }
+    body += fmt::format(
+        "<h2>Causes</h2>\n<p>By a simple model of {} layers, width {}, vocabulary {}: an estimate within "
+        "a factor of 3, not evidence.</p>\n",
+        f.model.layers, f.model.width, f.model.vocabulary);
+    body += table_html(causes) + "<h2>Growth along the sequence</h2>\n";
+    ChartLine line{""};
+    std::vector<std::vector<std::string>> growth = {{"positions", "tokens", "rms of d"}};
+    for (const GrowthBin& g : f.growth) {
+        growth.push_back(
+            {fmt::format("{} to {}", g.first, g.last), fmt::format("{}", g.count), fmt::format("{:.3g}", g.rms)});
+        line.x.push_back(static_cast<double>(g.first));
+        for (auto* sizes : {&line.low, &line.middle, &line.high}) sizes->push_back(g.rms);
+    }
+    if (line.x.size() > 1) body += line_chart({line}, {"rms of d by position", "position", "", false});
+    body += fmt::format("<p>It grows as position<sup>{:.2f}</sup>; the first difference is at position {}.</p>\n",
+                        f.growth_exponent, f.first_difference) +
+            table_html(growth);
+    std::vector<std::vector<std::string>> ratios = {{"of exp(d)", "value"},
+                                                    {"outside 0.8 to 1.2", fmt::format("{:.3g} %", 100 * f.outside)},
+                                                    {"above 2", fmt::format("{:.3g} %", 100 * f.capped)}};
+    ratios.push_back({"KL divergence of A from B (k3)", fmt::format("{:.3g}", f.kl)});
+    if (f.argmax_changes) ratios.push_back({"argmax changes", fmt::format("{:.3g} %", 100 * *f.argmax_changes)});
+    body += "<h2>Ratios</h2>\n" + table_html(ratios);
+    std::vector<std::vector<std::string>> outliers = {{"largest gaps: sequence", "position", "token", "A", "B"}};
+    for (const TokenOutlier& t : f.outliers) {
+        outliers.push_back({fmt::format("{}", t.sequence), fmt::format("{}", t.position), fmt::format("{}", t.token),
+                            fmt::format("{:.5f}", t.a), fmt::format("{:.5f}", t.b)});
+    }
+    return single_page("ulplab compare", title, body + "<h2>Outliers</h2>\n" + table_html(outliers));
 }
 
 }  // namespace ulp

@@ -7,6 +7,7 @@
 
 #include "engine/analysis/comparison.hpp"
 #include "engine/analysis/inspection_json.hpp"
+#include "engine/analysis/token_mismatch.hpp"
 
 namespace ulp {
 
@@ -21,7 +22,7 @@ std::string trainings_page();
 /// The tables that no file of docs/reference holds: name to Markdown.
 std::map<std::string, std::string> reference_tables();
 
-// What `ulplab inspect` found, as one page without a network.
+// What `ulplab inspect` and `ulplab compare` found, as one page without a network.
 
 /// `title` names the files.
 std::string inspection_page(const Inspection& inspection, const std::string& title);
@@ -31,5 +32,7 @@ std::string inspection_summary_html(const Inspection& inspection, const ScaleRan
 /// Two dumps, step by step and tensor by tensor.
 std::string drift_page(const std::vector<TensorDifference>& differences, const std::vector<StepDrift>& drift,
                        const std::string& title);
+/// The log-probabilities of two engines: how far apart and which causes are possible, growth, outliers.
+std::string mismatch_page(const TokenMismatch& found, const std::string& title);
 
 }  // namespace ulp

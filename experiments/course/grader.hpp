@@ -137,6 +137,16 @@ Asked questions_for(const Exercise& exercise, const GradeOptions& options);
 /// Answers of the student's program to other questions; fewer where it ends before its time.
 using AnswerAgain = std::function<std::vector<Words>(const std::vector<Words>&)>;
 
+struct WrongCase {
+    std::size_t group;
+    Words question, answer;
+    int tolerance;
+    std::string_view mistake;  // the known one that it shows; empty: none
+};
+/// Makes each case smaller: leaves out elements and makes numbers simpler while the program stays wrong in the same
+/// way.
+void shrink(const Exercise& exercise, std::vector<WrongCase>& cases, const AnswerAgain& again);
+
 /// Counts right answers, names the likely misconceptions, and shows of each group a wrong case, made as small as
 /// `again` allows. `answers` may be fewer than the questions.
 void judge(const Exercise& exercise, const Asked& asked, std::vector<Words> answers, ExerciseResult& result,

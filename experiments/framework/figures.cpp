@@ -47,6 +47,15 @@ std::vector<Figure> drawings_in(const fs::path& folder) {
     }
 }
 
+/// Of a page's sheet: as many as the template's "set multiplot layout N,1" says, or as there are panels.
+std::size_t panel_rows(const Figure& drawing) {
+    constexpr std::string_view mark = "if (page) { set multiplot layout ";
+    const std::string text = drawing.plot.empty() ? "" : plot_template(drawing.plot + ".gp");
+    const std::size_t at = text.find(mark);
+    if (at != std::string::npos) return static_cast<std::size_t>(std::atoi(text.c_str() + at + mark.size()));
+    return std::max<std::size_t>(1, drawing.panels.size());
+}
+
 /// What the script sets before the style and the template: the variables of the figure first, so that none of them can
 /// take the place of the script's own (`figure` names the output, and gnuplot opens "|..." as a program).
 std::string variables_of(const Figure& drawing) {
@@ -62,11 +71,7 @@ std::string variables_of(const Figure& drawing) {
                       "figure = {}\ntitle_text = {}\ncaption_text = {}\ncaption_lines = {}\nseries_names = {}\n"
                       "frames = {}\npanel_rows = {}\npage_foot = {}\n",
                       gnuplot_string(drawing.name), gnuplot_string(drawing.title), gnuplot_lines(lines), lines.size(),
-                      gnuplot_string(series_list(drawing.series)), drawing.frames,
-                      drawing.plot == "nets" ? 4
-                      : drawing.plot == "partial_sums" || drawing.plot == "attention"
-                          ? 2
-                          : std::max<std::size_t>(1, drawing.panels.size()),
+                      gnuplot_string(series_list(drawing.series)), drawing.frames, panel_rows(drawing),
                       page_foot(drawing));
 }
 

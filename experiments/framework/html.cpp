@@ -49,6 +49,12 @@ std::string with_powers(std::string_view html) {
         const std::size_t digits = end;
         end = std::min(html.find_first_not_of("0123456789.", end), html.size());
         if (end > digits && html[end - 1] == '.') --end;
+        const auto is_sign = [&](std::size_t i) {
+            return i < html.size() && std::isalnum(static_cast<unsigned char>(html[i])) != 0;
+        };
+        if (end == digits && is_sign(end) && open == 0 && !is_sign(end + 1)) ++end;  // 2^e
+        while (end > at && open == 1 && end < html.size() && (is_sign(end) || html[end] == '+' || html[end] == '-'))
+            ++end;
         if (!raised || end == digits || (open == 1 && (end == html.size() || html[end] != ')'))) {
             result += html[at];
             continue;
@@ -345,6 +351,7 @@ std::string line_chart(const std::vector<ChartLine>& lines, const ChartAxes& axe
         svg += polyline(points, line.colour);
     }
     const auto named = [&](const ChartLine& line, double x, double y, const char* more = "") {
+        if (line.name.empty()) return;
         svg += fmt::format("<rect class=\"c{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"12\" height=\"4\"/>\n", line.colour,
                            x, y - 6);
         svg += text_at(x + 16, y, "start", line.name + more);

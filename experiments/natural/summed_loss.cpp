@@ -183,8 +183,8 @@ void run(const RunContext& context, Result& result) {
                    "",
                    {{.label = "tokens of a batch", .log_base = 4, .from = 3000.0},
                     {.label = "loss, nats", .from = 0.0, .room = 0.1}},
-                   {{.mark = Mark::linespoints, .width = 4, .size = 1.3},
-                    {.colour = 3, .width = 4},
+                   {{.mark = Mark::linespoints, .colour = 8, .width = 4, .size = 1.3},
+                    {.colour = 8, .width = 4, .dash = 2},
                     {.mark = Mark::points, .colour = 2, .size = 1.8}}});
     const BinadeHistogram& logits = found.runs.runs[0].front().kept<LanguageSeen>().logits;
     Figure figure{

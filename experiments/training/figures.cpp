@@ -244,11 +244,14 @@ Figure figure_of_seeds(const Comparison& comparison, std::size_t score, const Qu
     const Spread spread = comparison.spread(0, score);
     Figure figure{
         std::move(name), std::move(title),
-        fmt::format("A mark is a run, minus {0} with the same seed: {1}. {2}", reference, counted(pairs.size(), "seed"),
-                    pairs.size() > 1
-                        ? fmt::format("The band, from the runs of {}, is what another seed changes; their mean is {}.",
-                                      reference, text.text(spread.mean))
-                        : fmt::format("One seed makes no band; {} is at {}.", reference, text.text(spread.mean))),
+        fmt::format(
+            "A mark is a run, minus {0} with the same seed: {1}. {2}", reference, counted(pairs.size(), "seed"),
+            pairs.size() > 1 && spread.least == spread.largest
+                ? fmt::format("The runs of {} are equal, at {}: they make no band.", reference, text.text(spread.mean))
+            : pairs.size() > 1
+                ? fmt::format("The band, from the runs of {}, is what another seed changes; their mean is {}.",
+                              reference, text.text(spread.mean))
+                : fmt::format("One seed makes no band; {} is at {}.", reference, text.text(spread.mean))),
         std::move(meaning), comparison.evidence};
     if (!figure.meaning.empty()) figure.meaning += ' ';
     figure.meaning +=

@@ -29,7 +29,7 @@ def mistaken(folder):
 def main(solutions, folder, students, names):
     solutions, folder, students = pathlib.Path(solutions), pathlib.Path(folder), int(students)
     folder.mkdir()
-    exercises = [path for path in sorted(solutions.iterdir()) if not names or path.name in names]
+    exercises = [path for path in sorted(solutions.iterdir()) if path.is_dir() and (not names or path.name in names)]
     wrong = {path.name: sorted(mistaken(path).items()) for path in exercises}
     planted = collections.Counter()
     rows = ["id,name,email,section"]

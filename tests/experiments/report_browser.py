@@ -209,7 +209,8 @@ PREDICT = """(() => [...document.querySelectorAll('form.predict')].map(form => {
 # Whether each live figure of a lesson stands, with its tasks.
 LIVE = """new Promise(done => { const look = left => {
   const all = [...document.querySelectorAll('section[data-live]')];
-  const there = all.every(box => box.querySelectorAll('.live-tasks li').length === 2 && box.querySelector('.live-content').children.length > 0);
+  const seen = line => getComputedStyle(line).stroke !== 'none';
+  const there = all.every(box => [...box.querySelectorAll('polyline')].every(seen) && box.querySelectorAll('.live-tasks li').length === 2 && box.querySelector('.live-content').children.length > 0);
   if (there || left === 0) done(there ? all.length : -1); else setTimeout(() => look(left - 1), 100);
 }; look(100); })"""
 

@@ -118,7 +118,7 @@ TEST_CASE("compare: of two dumps the first step and tensor that differ, and how 
         {{folder / "x.npy", "soft:h100"}, 2, "is tensors, and soft:h100 is a unit; give two traces, two dumps"},
         {{folder / "a.csv", folder / "x.npy"}, 2, "is a trace, and"},
         {{folder / "a.csv", folder / "a.csv"}, 3, "the trace has no step"},
-        {{"soft:h100", "soft:a100", "--page", folder / "p.html"}, 2, "--page shows how two dumps"},
+        {{"soft:h100", "soft:a100", "--page", folder / "p.html"}, 2, "--page is for two dumps"},
     };
     for (const Case& each : cases) {
         CAPTURE(each.sentence);

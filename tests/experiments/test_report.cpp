@@ -99,6 +99,8 @@ TEST_CASE("the opening answers from the comparisons with fp32, and powers are ra
               "the seeds do not decide"));
     CHECK(has(page, "2<sup>-11</sup> and 2<sup>-24</sup>"));
     CHECK(prose_html("2^-11.5. a^2, x^ 2^(3 & 4^") == "2<sup>-11.5</sup>. a<sup>2</sup>, x^ 2^(3 &amp; 4^");
+    CHECK(with_powers("2^e to 2^(e+1), 2^(M-F), 2^exponent") ==
+          "2<sup>e</sup> to 2<sup>e+1</sup>, 2<sup>M-F</sup>, 2^exponent");
     CHECK(with_powers("<p>2^3 <code>2^3</code> <a href=\"2^3\">2^-4</a></p>") ==
           "<p>2<sup>3</sup> <code>2^3</code> <a href=\"2^3\">2<sup>-4</sup></a></p>");
 }

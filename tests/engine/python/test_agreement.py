@@ -304,6 +304,12 @@ def test_figures_of_a_mismatch_are_those_of_their_definitions(tmp_path, program)
     program("compare", tmp_path / "a.jsonl", tmp_path / "b.jsonl", "--set", "depth=3", code=2)
     as_json = program("compare", tmp_path / "a.jsonl", tmp_path / "b.jsonl", "--json", code=4)
     assert json.loads(as_json) == json.loads(found.to_json())
+    program("compare", tmp_path / "a.jsonl", tmp_path / "b.jsonl", "--page", tmp_path / "page.html", code=4)
+    page = (tmp_path / "page.html").read_text()
+    verdict = page[page.index('class="lead"'):].split("</p>")[0]  # first, with every possible cause and no other one
+    assert page.index('class="lead"') < page.index("<h2") and f"{found.rms:.3g}" in verdict and f"{found.max:.3g}" in verdict
+    for cause in found.causes:
+        assert (cause["name"] in verdict) == (cause["verdict"] == "possible") and cause["reason"] in page
 
 
 def test_arrays_with_a_mask_are_the_same_tokens(tmp_path):
