@@ -101,8 +101,7 @@ void require_kept(const std::string& what, const FloatFormat& format) {
     if (within_fp32 && plain && format.has_sign) return;
     throw std::invalid_argument(
         fmt::format("{} is a format with a sign, subnormals and fraction bits, within fp32, no table and no "
-                    "one_nan_infinity, since "
-                    "the trainer rounds by fields; {} is not",
+                    "one_nan_infinity, since the trainer rounds by fields; {} is not",
                     what, name_of(format)));
 }
 
