@@ -134,9 +134,11 @@ class Site {
             waiting_.pop_front();
             add(source);
         }
-        std::string reference = listing("All tables", "docs/reference/", ".md ").body;
-        replace_all(reference, "h1>", "h2>");
-        pages_.at("reference/index.html").body += reference;
+        for (const auto& [source, text] : tables_) {
+            const std::string name = fs::path(source).stem(), command = "<code>ulplab dev page " + name + "</code>";
+            replace_all(pages_.at("reference/index.html").body, command,
+                        fmt::format("<a href=\"{}.html\">{}</a>", name, command));
+        }
         pages_["guides.html"] = listing("Guides", "docs/", ".md ");
         pages_["notebooks/index.html"] = listing("Notebooks", "docs/notebooks/", ".ipynb ");
         write_report();
