@@ -299,17 +299,23 @@ nlohmann::ordered_json json_of(const TokenMismatch& f) {
     return json;
 }
 
+std::vector<std::string> not_finite_texts(const TokenMismatch& f) {
+    std::vector<std::string> texts;
+    for (const auto& [side, found] : {std::pair("A", f.a_not_finite), std::pair("B", f.b_not_finite)}) {
+        if (found.count == 0) continue;
+        texts.push_back(
+            fmt::format("{} has {} log-probabilities that are not finite, the first in sequence {} at position {}",
+                        side, found.count, found.sequence, found.position));
+    }
+    return texts;
+}
+
 std::string text_of(const TokenMismatch& f, const std::string& a, const std::string& b) {
     std::string text = fmt::format("A {}\nB {}\n{} tokens in {} sequences; d = log-probability of B - that of A\n", a,
                                    b, f.tokens, f.sequences);
-    for (const auto& [side, found] : {std::pair("A", f.a_not_finite), std::pair("B", f.b_not_finite)}) {
-        if (found.count == 0) continue;
-        text += fmt::format(
-            "{} has {} log-probabilities that are not finite, the first in sequence {} at position {}: no "
-            "figures\n",
-            side, found.count, found.sequence, found.position);
-    }
-    if (f.a_not_finite.count + f.b_not_finite.count > 0) return text;
+    const std::vector<std::string> not_finite = not_finite_texts(f);
+    for (const std::string& side : not_finite) text += side + ": no figures\n";
+    if (!not_finite.empty()) return text;
     if (f.equal) return text + "All log-probabilities are equal: every figure is 0, every ratio 1.\n";
     text += fmt::format("rms {:.4g}   max {:.4g}   mean {:.3g}   KL(A || B) {:.4g} (k3)\n", f.rms, f.max, f.mean, f.kl);
     text += fmt::format("ratios outside 0.8 to 1.2: {:.3g} %   above 2: {:.3g} %\n", 100 * f.outside, 100 * f.capped);

@@ -103,5 +103,7 @@ std::vector<MismatchCause> mismatch_causes(const TokenMismatch& found, double un
 nlohmann::ordered_json json_of(const TokenMismatch& found);
 /// Some lines for a terminal.
 std::string text_of(const TokenMismatch& found, const std::string& a, const std::string& b);
+/// "A has 3 log-probabilities that are not finite, the first in sequence 0 at position 7", for A and B where it is so.
+std::vector<std::string> not_finite_texts(const TokenMismatch& found);
 
 }  // namespace ulp

@@ -144,13 +144,7 @@ std::string drift_page(const std::vector<TensorDifference>& differences, const s
 
 std::string mismatch_page(const TokenMismatch& f, const std::string& title) {
     std::string verdict;
-    for (const auto& [side, found] : {std::pair("A", f.a_not_finite), std::pair("B", f.b_not_finite)}) {
-        if (found.count > 0)
-            verdict += fmt::format(
-                "{} has {} log-probabilities that are not finite, the first in sequence {} at "
-                "position {}. ",
-                side, found.count, found.sequence, found.position);
-    }
+    for (const std::string& side : not_finite_texts(f)) verdict += side + ". ";
     const bool finite = verdict.empty();
     if (f.equal) verdict = "All log-probabilities are equal.";
     if (finite && !f.equal) {
