@@ -135,61 +135,79 @@ void run_segments(const Plan& plan, const PackedRows& a, const PackedPanel& b, T
     mark_from(plan, 0x7F800000, tile);
 }
 
-/// A row of A or a column of B as chain_dot takes it: decoded, or as codes where a unit needs those.
+/// A row of A or a column of B, k numbers a stride apart, as chain_dot takes it: decoded, or as codes where a unit
+/// needs those.
 template <class Operand>
 struct Operands {
-    std::vector<Operand> along_k;
-    bool make_nan = false;  // a fused unit makes one NaN of all and keeps it: the result is known, along_k not needed
-};
+    const Plan* plan = nullptr;
+    const FloatFormat* format = nullptr;
+    const float* first = nullptr;
+    std::int64_t stride = 0;
+    bool make_nan = false;  // a fused unit makes one NaN of all and keeps it: the result is known
+    std::vector<Operand> along_k{};
 
-/// k numbers, a stride apart.
-template <class Operand>
-Operands<Operand> operands_along_k(const Plan& plan, const FloatFormat& format, const float* first,
-                                   std::int64_t stride) {
-    const std::int64_t k = plan.problem.k();
-    Operands<Operand> operands;
-    const bool fused = std::is_same_v<Operand, DecodedOperand> && plan.choice.family == Family::fused;
-    if (fused && format.has_nan()) {  // a net that has become NaN would otherwise train many times as slowly
-        for (std::int64_t i = 0; i < k; ++i) operands.make_nan |= std::isnan(first[i * stride]);
-        if (operands.make_nan) return operands;
+    [[nodiscard]] bool shows_nan() const {
+        return std::is_same_v<Operand, DecodedOperand> && plan->choice.family == Family::fused;
     }
-    operands.along_k.resize(static_cast<std::size_t>(k));
-    for (std::int64_t i = 0; i < k; ++i) {
-        const std::uint32_t code = operand_code(format, first[i * stride]);
-        Operand& operand = operands.along_k[static_cast<std::size_t>(i)];
-        if constexpr (std::is_same_v<Operand, DecodedOperand>) {
-            operand = decoded(format, code);
-            operands.make_nan |= fused && operand.kind == Kind::nan;
-        } else {
-            operand = code;
+    /// Decoding costs as much as a tile's sums, so NaNs are looked for first: a net that has become NaN would otherwise
+    /// train many times as slowly.
+    void look_for_nan() {
+        if (!shows_nan() || !format->has_nan()) return;
+        for (std::int64_t i = 0; i < plan->problem.k(); ++i) make_nan |= std::isnan(first[i * stride]);
+    }
+    void decode() {
+        if (!along_k.empty()) return;
+        along_k.resize(static_cast<std::size_t>(plan->problem.k()));
+        for (std::int64_t i = 0; i < plan->problem.k(); ++i) {
+            const std::uint32_t code = operand_code(*format, first[i * stride]);
+            Operand& operand = along_k[static_cast<std::size_t>(i)];
+            if constexpr (std::is_same_v<Operand, DecodedOperand>) {
+                operand = decoded(*format, code);
+                make_nan |= shows_nan() && operand.kind == Kind::nan;
+            } else {
+                operand = code;
+            }
         }
     }
-    return operands;
-}
+};
 
-/// Computes the marked elements of a tile by the definition, or by what a NaN among the operands does.
+/// Computes the marked elements of a tile by the definition, or by what a NaN or an infinite addend does.
+/// `special_rows` and `special_cols`: a bit for each that may hold infinities or NaNs.
 template <class Operand>
-void settle_suspects(const Plan& plan, Tile& tile) {
+void settle_suspects(const Plan& plan, std::uint64_t special_rows, std::uint64_t special_cols, Tile& tile) {
     const GemmProblem& p = plan.problem;
     const TensorCoreModel& model = plan.model;
     const FloatFormat& accumulator = model.accumulator;
     const float nan = in_fp32_container(accumulator, static_cast<std::uint32_t>(tensor_core_nan(accumulator)));
+    const bool keeps_specials = plan.choice.family == Family::fused && model.summation != Summation::fp8_by_hmma;
     std::int64_t row_taken = -1;
     Operands<Operand> row;
     std::vector<std::optional<Operands<Operand>>> columns(static_cast<std::size_t>(tile.cols));
     tile.each_suspect([&](std::int64_t i, std::int64_t j) {
+        const float addend = !p.has_c() ? 0.0F : p.c(tile.row + i, tile.col + j);
+        const bool finite_operands = (special_rows >> i & 1) == 0 && (special_cols >> j & 1) == 0;
+        if (keeps_specials && (std::isnan(addend) || (std::isinf(addend) && finite_operands))) {
+            tile.at(i, j) = std::isnan(addend) ? nan : addend;
+            return;
+        }
         if (i != row_taken) {
-            row = operands_along_k<Operand>(plan, model.a_format, &p.a(tile.row + i, 0), p.a.col_stride);
+            row = {&plan, &model.a_format, &p.a(tile.row + i, 0), p.a.col_stride};
+            row.look_for_nan();
             row_taken = i;
         }
         auto& column = columns[static_cast<std::size_t>(j)];
-        if (!column && !row.make_nan)
-            column = operands_along_k<Operand>(plan, model.b_format, &p.b(0, tile.col + j), p.b.row_stride);
+        if (!column) {
+            column = Operands<Operand>{&plan, &model.b_format, &p.b(0, tile.col + j), p.b.row_stride};
+            column->look_for_nan();
+        }
+        if (!row.make_nan && !column->make_nan) {
+            row.decode();
+            column->decode();
+        }
         if (row.make_nan || column->make_nan) {
             tile.at(i, j) = nan;
             return;
         }
-        const float addend = !p.has_c() ? 0.0F : p.c(tile.row + i, tile.col + j);
         const std::uint32_t c = operand_code(accumulator, addend);
         const std::uint32_t d = chain_dot(model, row.along_k.data(), column->along_k.data(), c, p.k());
         tile.at(i, j) = in_fp32_container(accumulator, d);
@@ -216,9 +234,9 @@ void run_tile(const Plan& plan, const PackedRows& a, std::int64_t i, const Packe
     support::prepare_to_write(plan.problem.d.part(tile.row, tile.col, tile.rows, tile.cols));
     run_segments(plan, a, b, tile);
     if (takes_decoded(plan.model)) {
-        settle_suspects<DecodedOperand>(plan, tile);
+        settle_suspects<DecodedOperand>(plan, a.special, b.special, tile);
     } else {
-        settle_suspects<std::uint32_t>(plan, tile);
+        settle_suspects<std::uint32_t>(plan, a.special, b.special, tile);
     }
     store_tile(plan.problem, tile);
 }

@@ -178,6 +178,30 @@ TEST_CASE("one NaN in a row of A and one in a column of B, at any k, give the pl
     }
 }
 
+TEST_CASE("an addend that is infinite or NaN, alone and beside infinite operands, gives the plain bits") {
+    const std::int64_t m = 4, n = 5, k = 75;
+    const float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
+    for (const auto& [row, model] : ulp::rows_of<TensorCoreModel>()) {
+        if (!has_fast_path(model)) continue;
+        const std::string key = row.key();
+        CAPTURE(key);
+        auto a = random_floats(model.a_format, DataClass::ordinary, m * k, 1);
+        const auto b = random_floats(model.b_format, DataClass::ordinary, k * n, 2);
+        std::vector<float> c(m * n);
+        for (std::size_t i = 0; i < c.size(); ++i)
+            c[i] = std::array{infinity, -infinity, nan, -nan, 1.0F}.at(i * 3 / 4 % 5);
+        for (const float operand : {1.0F, infinity, nan}) {
+            a[2 * k + 41] = operand;  // of row 2 alone
+            std::vector<float> plain(m * n), fast(m * n);
+            GemmProblem p{{a.data(), m, k}, {b.data(), k, n}, {c.data(), m, n}, {plain.data(), m, n}};
+            ulp::gemm_plain(model, p);
+            p.d.data = fast.data();
+            ulp::gemm_kernels::fast_gemm(*all_kernels().back(), model, p);
+            CHECK(differences(plain, fast) == 0);
+        }
+    }
+}
+
 TEST_CASE("a product whose A, C and D lie by columns has the bits of the plain one") {
     const std::int64_t m = 131, n = 50, k = 40;
     for (const char* key : {"sm_70:mma.fp16.fp32", "sm_80:mma.bf16.fp32", "sm_90:mma.fp16.fp32",
