@@ -57,6 +57,7 @@ ClaimJson json_of(const Standing& standing) {
     row["statement"] = sentence_of(standing);
     if (!standing.seeds.empty()) row["run"] = name_of(standing.seeds.front().size);
     if (!standing.other.empty()) row["other_run"] = standing.other;
+    if (standing.published) row["published"] = verdict_name(*standing.published);
     if (standing.late) row["expectation_committed_before"] = false;
     if (const std::string card = card_of(standing); !card.empty()) row["card"] = card;
     if (standing.claim.kind == ClaimKind::measured) {
@@ -192,7 +193,8 @@ std::string page_of(std::span<const Register> registers) {
     text += "\n## Where quick and full runs differ\n\n" +
             markdown_table({"claim", "quick", "full", "what stands"}, contradictions(registers));
     text +=
-        "\n## What training runs need\n\nThe claims of quick runs in which the loss scale, the fp32 masters, fp32 sums, or "
+        "\n## What training runs need\n\nThe claims of quick runs in which the loss scale, the fp32 masters, fp32 "
+        "sums, or "
         "fp32 steps of norms, softmax and other operations were left out, or all of these.\n\n" +
         markdown_table({"claim", "no scale", "no masters", "fp16 sums", "16-bit norms", "all"}, needs);
     text += "\n## Late expectations\n\n" + (late.empty() ? "None." : late + ".") + "\n";

@@ -57,8 +57,7 @@ void require_own_build(const StoredResult& result) {
     const Experiment& experiment = experiment_by_name(result.experiment);
     const RunSize size = run_size_by_name(result.mode);
     Settings settings(experiment.settings, size);
-    if (!result.without.empty()) settings.set("without=" + result.without);
-    if (!result.own_settings) return;  // register_of says so
+    for (const auto& [key, value] : result.changed_settings) settings.set(key + "=" + value);
     if (request_digest(experiment, {result.seed, size, "", settings, {}}) == result.request) return;
     throw DataError(
         fmt::format("the result of {0} is of another build of ulplab; run `ulplab run {0}` again with its "

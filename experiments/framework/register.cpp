@@ -139,6 +139,20 @@ std::vector<Register> committed_registers() {
     return registers;
 }
 
+namespace {
+
+/// Whether a published run differs from the experiment's own settings at most by the data that it was given.
+bool is_of_given_data(const StoredResult& result) {
+    const std::vector<Setting>& known = experiment_by_name(result.experiment).settings;
+    return result.mode == name_of(RunSize::published) && result.backend.empty() &&
+           std::ranges::all_of(result.changed_settings, [&](const auto& changed) {
+               const auto setting = std::ranges::find(known, changed.first, &Setting::name);
+               return setting != known.end() && setting->path;
+           });
+}
+
+}  // namespace
+
 std::string name_of(const Register& all) {
     return fmt::format("{} runs{}{}", name_of(all.size), all.seed == 1 ? "" : fmt::format(" with seed {}", all.seed),
                        all.without.empty() ? "" : " without " + all.without);
@@ -155,7 +169,7 @@ Register register_of(const std::vector<StoredResult>& results) {
                         result.experiment, why));
     };
     for (const StoredResult& result : results) {
-        if (!result.own_settings) refuse(result, "of other settings");
+        if (!result.own_settings && !is_of_given_data(result)) refuse(result, "of other settings");
         if (result.mode != first.mode)
             refuse(result, fmt::format("a {} run, and the first a {} one", result.mode, first.mode));
         if (result.seed != first.seed) {

@@ -61,7 +61,7 @@ std::vector<Register> committed_registers();
 std::string name_of(const Register& all);
 
 /// The register that these results make. Throws DataError where they are not of one size, one seed and one thing left
-/// out, with the experiments' own settings and backends.
+/// out, with the experiments' own settings and backends; published runs may have been given data of the user's.
 Register register_of(const std::vector<StoredResult>& results);
 /// The register with another one's rows instead of its own of the same experiments. What the replaced rows said goes
 /// into its history, and claims of full runs whose expectation none of the `committed` registers has are noted as late.

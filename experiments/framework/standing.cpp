@@ -96,6 +96,20 @@ void correct(std::vector<Standing>& all) {
     }
 }
 
+/// The verdicts of published runs, and the claims that they alone make.
+void add_published(const Register& runs, std::vector<Standing>& all) {
+    for (const Claim& claim : runs.claims) {
+        auto row = std::ranges::find_if(all, [&](const Standing& s) { return s.claim.id == claim.id; });
+        if (row == all.end()) {
+            const std::string own = claim.id.substr(0, claim.id.find('.') + 1);
+            const auto last =
+                std::find_if(all.rbegin(), all.rend(), [&](const Standing& s) { return s.claim.id.starts_with(own); });
+            row = all.insert(last.base(), Standing{claim, {{runs.seed, runs.size, claim.verdict}}});
+        }
+        row->published = claim.verdict;
+    }
+}
+
 std::map<std::uint64_t, Runs> by_seed(std::span<const Register> registers) {
     std::map<std::uint64_t, Runs> seeds;
     for (const Register& one : registers) {
@@ -158,6 +172,9 @@ std::vector<Standing> standings(std::span<const Register> registers) {
         all.push_back(std::move(standing));
     }
     correct(all);
+    for (const Register& one : registers) {
+        if (one.size == RunSize::published) add_published(one, all);
+    }
     return all;
 }
 
@@ -184,6 +201,8 @@ std::string runs_text(const Standing& standing) {
         text +=
             text.empty() ? std::string(name_of(at.size)) : fmt::format(", {} at seed {}", name_of(at.size), at.seed);
     }
+    if (standing.published && standing.seeds.front().size != RunSize::published)
+        text += fmt::format(", published: {}", verdict_name(*standing.published));
     return text + (standing.other.empty() ? "" : fmt::format(" ({})", standing.other));
 }
 

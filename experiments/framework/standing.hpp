@@ -27,6 +27,7 @@ struct Standing {
     };
     Claim claim;                  // as the run says that decides at the first of the seeds; its verdict is the worst
     std::vector<AtSeed> seeds{};  // of what is measured: one a seed; of others the one run's
+    std::optional<Verdict> published{};  // of the sources' own net at one seed: beside the others, not in their place
     std::string other{};  // of the same seed's run that does not decide, and why; empty: there is none, or it agrees
     bool late = false;    // its expectation was in no register before its full run
     std::vector<EarlierForm> history{};
