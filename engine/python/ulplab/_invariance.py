@@ -80,6 +80,12 @@ def _given(order, shape):
     return order
 
 
+def require_pieces(order, k, place):
+    if order is not None and order.split_k > k:
+        raise ValueError(f"{place} has split_k {order.split_k}, and k = {k} has fewer; choose at most one for each "
+                         "instruction")
+
+
 def order_name(order):
     changed = {key: value for key, value in order._asdict().items() if value != Order._field_defaults[key]}
     return ", ".join(f"{key} {value}" for key, value in changed.items()) or "one chain"
@@ -132,6 +138,7 @@ class _Runs:
         def emulation(x):
             n, k = layer.weight.shape
             taken[name] = rule(x.numel() // k, n, k)
+            require_pieces(taken[name], k, name)
             return self.emulate(taken[name])
         return emulation
 

@@ -13,7 +13,7 @@ import torch
 
 from ._attention import checked_tiling
 from ._backends import backend_of
-from ._invariance import computed_in, order_name, require_no_dropout
+from ._invariance import computed_in, order_name, require_no_dropout, require_pieces
 from ._mismatch import Mismatch, mismatch
 from ._ops import split_names
 from ._products import _order
@@ -444,6 +444,9 @@ def side_mismatch(emulate, model, tokens, a, b):
         raise ValueError(f"tokens are {int(tokens.min())} to {int(tokens.max())}; the vocabulary is 0 to "
                          f"{embedding.num_embeddings - 1}")
     require_no_dropout(model)
+    longest = max((each.in_features for each in model.modules() if isinstance(each, torch.nn.Linear)), default=None)
+    for name, side in (("a", a), ("b", b)):
+        require_pieces(_order(side["order"]), longest or math.inf, name)
     runs = _Model(emulate, model, tokens)
     recorder = _Recorder()
     against, routers = _Recorder(recorder), (_Routers(), _Routers())

@@ -444,6 +444,7 @@ def test_a_rule_that_splits_by_shape_changes_bits_and_one_order_does_not():
             ("give two or more", (model, [(1, 512)]), {}),
             ("the table has no order", (model, shapes), {"rule": {(1, 2, 3): 1}}),
             ("the rule gave no order", (model, shapes), {"rule": lambda m, n, k: None}),
+            ("3 has split_k 100, and k = 64", (model, shapes), {"rule": lambda m, n, k: 100}),
             ("dropout is on", (torch.nn.Sequential(model, torch.nn.Dropout()), shapes), {})]:
         with pytest.raises(ValueError, match=message):
             ulplab.torch.invariance(*arguments, **options)
@@ -709,6 +710,7 @@ def test_what_two_sides_refuse():
             ("no module's path is or ends in 'lm_head'", (model, tokens), ({"modules": {"lm_head": {}}}, {})),
             ("give integers, sequences x places", (model, tokens[0]), ({}, {})),
             ("batch 0", (model, tokens), ({"batch": 0}, {})),
+            ("b has split_k 1000, and k = ", (model, tokens), ({}, {"order": {"split_k": 1000}})),
             ("an order of its own; orders are of matrix units", (model, tokens), ({"unit": "ieee", "order": {"split_k": 2}}, {}))]:
         with pytest.raises(ValueError, match=message):
             ulplab.torch.mismatch(*arguments, a=sides[0], b=sides[1])
