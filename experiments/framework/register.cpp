@@ -143,12 +143,11 @@ namespace {
 
 /// Whether a published run differs from the experiment's own settings at most by the data that it was given.
 bool is_of_given_data(const StoredResult& result) {
-    const std::vector<Setting>& known = experiment_by_name(result.experiment).settings;
-    return result.mode == name_of(RunSize::published) && result.backend.empty() &&
-           std::ranges::all_of(result.changed_settings, [&](const auto& changed) {
-               const auto setting = std::ranges::find(known, changed.first, &Setting::name);
-               return setting != known.end() && setting->path;
-           });
+    if (result.mode != name_of(RunSize::published) || !result.backend.empty()) return false;
+    return std::ranges::all_of(result.changed_settings, [&](const auto& changed) {
+        return std::ranges::any_of(experiment_by_name(result.experiment).settings,
+                                   [&](const Setting& one) { return one.path && one.name == changed.first; });
+    });
 }
 
 }  // namespace

@@ -69,6 +69,14 @@ TEST_CASE("a register is made of runs of one size, seed and thing left out, with
     other.seed = 1;
     other.without = "scale";
     CHECK(name_of(register_of({other})) == "quick runs without scale");
+    StoredResult published = first;
+    published.experiment = "mnist_cnn";
+    published.mode = "published";
+    published.own_settings = false;
+    published.changed_settings = {{"mnist", "/data"}};
+    CHECK(name_of(register_of({published})) == "published runs");
+    published.changed_settings.emplace_back("epochs", "1");
+    CHECK_THROWS_WITH_AS(register_of({published}), doctest::Contains("is of other settings"), DataError);
     CHECK_THROWS_WITH_AS(merged(register_of({first}), register_of({other})),
                          "these are quick runs without scale, the register is of quick runs", DataError);
 }
@@ -156,6 +164,15 @@ TEST_CASE("a claim stands as at the worst of its seeds, by the full run where it
     CHECK(verdict_text(three) == "refuted (reproduced at 2 of 3 seeds)");
     CHECK(three.claim.verdict == refuted);
     CHECK(runs_text(three) == "full, quick at seed 3, quick at seed 7 (quick: undecided)");
+    // A published run stands beside the others, and what it alone claims is a row.
+    Register published = one_claim(RunSize::published, 1, refuted);
+    published.claims.push_back(published.claims.front());
+    published.claims.back().id = "swamping.only_published";
+    const auto with_published = standings(std::vector{quick, full, published});
+    REQUIRE(with_published.size() == 2);
+    CHECK(with_published[0].claim.verdict == reproduced);
+    CHECK(runs_text(with_published[0]) == "full, published: refuted (quick: undecided)");
+    CHECK(runs_text(with_published[1]) == "published");
     Register outdated = full;
     outdated.outdated = {{"swamping.a", "0123456789abcdef"}};
     CHECK(verdict_text(stands({quick, outdated})) == "undecided");
