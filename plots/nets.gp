@@ -18,7 +18,7 @@ do for [r=1:4] { set label 10+r word(kinds, r) at screen (page ? 0.02 + 0.5 * ((
 still = format eq 'png'
 do for [net=0:3] {
     first = 4 * frames * net
-    set title word(names, net + 1) font small offset 0,-0.6
+    set title (word(series(first + 1), 1) eq 'resnet20' ? 'ResNet-20' : word(names, net + 1)) font small offset 0,-0.6
     set xlabel (net > 1 ? 'binade' : '') offset 0,0.3
     plot for [r=0:3] for [f=1:frames:(still ? frames - 1 : 1)] 'data.csv' \
             using (x_of(series(first + r * frames + f))):(100 * column(5)) \

@@ -83,6 +83,28 @@ Layers residual_net(Index width) {
             linear("fc")};
 }
 
+/// He et al., "Deep residual learning for image recognition" (2016), section 4.2: three stages of three blocks, each
+/// stage with half the pixels and twice the channels, where the way around is a convolution of 1 x 1.
+Layers resnet20(Index width) {
+    Layers net = {conv_unit("stem", width, 3)};
+    for (int stage = 0; stage < 3; ++stage) {
+        for (int block = 0; block < 3; ++block) {
+            const std::string name = fmt::format("stage{}.block{}", stage + 1, block + 1);
+            const Index channels = width << stage;
+            const Index stride = stage > 0 && block == 0 ? 2 : 1;
+            const Layers units = {conv_unit(name + ".1", channels, 3, stride),
+                                  conv_unit(name + ".2", channels, 3, 1, false)};
+            net.push_back(stride == 1 ? residual(units)
+                                      : Layer{.kind = LayerKind::sum,
+                                              .inside = {units, {conv_unit(name + ".around", channels, 1, 2, false)}}});
+            net.push_back(relu());
+        }
+    }
+    net.push_back(global_average());
+    net.push_back(linear("fc"));
+    return net;
+}
+
 /// A block as TransformerBlock (blocks.hpp) has it, which looks at what came before alone.
 void add_block(Layers& net, const std::string& name, Index width) {
     for (Layer& layer : Layers{residual({attention(name + ".attention", 2, true)}), layer_norm(name + ".norm1"),
@@ -139,6 +161,7 @@ constexpr NamedNet table[] = {
     {"vgg", "pairs of convolutions between pools", vgg, 8},
     {"inception", "convolutions of 1 x 1 and 3 x 3 side by side", inception, 8},
     {"residual", "pairs of convolutions with a way around", residual_net, 8},
+    {"resnet20", "20 layers with ways around, for small images", resnet20, 16},
     {"lstm", "the next character of a text, by an LSTM", text_lstm, 48, "text"},
     {"transformer", "the next character of a text, by two blocks of causal attention", text_transformer, 32, "text"},
     {"gpt", "the next character of a text, by five blocks that normalise first, as GPT-2's", gpt, 128, "text"},

@@ -29,7 +29,7 @@ struct NamedNet {
     std::string_view task = "images";  // what it learns (net_tasks.hpp)
 };
 /// mlp, cnn; plain, vgg, inception and residual: all four on batch normalisation, about 10,000 parameters at width 8;
-/// lstm, transformer, gpt, seq2seq and encoder_decoder: on sequences.
+/// resnet20; lstm, transformer, gpt, seq2seq and encoder_decoder: on sequences.
 std::span<const NamedNet> named_nets();
 /// Throws std::invalid_argument that lists the names.
 const NamedNet& net_by_name(std::string_view name);

@@ -96,14 +96,16 @@ std::vector<WatchedNet> train_watched_nets(const RunContext& context, Result& re
     const DataSplit data{generated_digits({.count = 1600, .side = 14, .seed = context.seed}), {}};
     const std::string text = generated_text(20000, context.seed);
     std::vector<Training> arms;
-    const auto add = [&](const char* name, const TaskBuilder& task, const OptimizerOptions& optimizer) {
-        arms.push_back({.arithmetic = {name, recipe_by_name("fp32"), "soft:ieee"},
+    const auto add = [&](std::string_view name, const TaskBuilder& task, const OptimizerOptions& optimizer) {
+        arms.push_back({.arithmetic = {std::string(name), recipe_by_name("fp32"), "soft:ieee"},
                         .task = watched_task(task, options),
                         .optimizer = optimizer,
                         .steps = options.steps});
     };
     add("cnn", images_task(digit_cnn(8, 16), data, 32), momentum);
-    add("normalised_cnn", images_task(net_by_name("plain").layers(8), data, 32), momentum);
+    const NamedNet& normalised = net_by_name(options.normalised);
+    add(normalised.name == "plain" ? "normalised_cnn" : normalised.name,
+        images_task(normalised.layers(normalised.width), data, 32), momentum);
     add("lstm", text_task(text, recurrent), adam);
     add("transformer", text_task(text, transformer), adam);
     const Comparison runs = compare(context, result, arms, 1, part);

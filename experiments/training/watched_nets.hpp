@@ -22,13 +22,14 @@ struct NetFrame {
 };
 
 struct WatchedNet {
-    std::string name;  // cnn, normalised_cnn, lstm, transformer
+    std::string name;  // cnn, normalised_cnn (of another net than "plain" its name), lstm, transformer
     std::vector<NetFrame> frames;
 };
 
 struct WatchedNetOptions {
     std::int64_t steps = 100;
     int frames = 8;
+    std::string normalised = "plain";  // which net on batch normalisation
 };
 
 /// A CNN without and one with batch normalisation on generated digits, an LSTM and a Transformer on generated text.
