@@ -39,7 +39,7 @@ struct Pulses {
     std::int64_t none = 0;
 };
 
-/// The matrices of a model in devices. A matrix spans six times the bound of its initial weights, both ways.
+/// The matrices and kernels of a model in devices. Each spans six times the bound of its initial weights, both ways.
 class Crossbars {
   public:
     Crossbars(const Devices& devices, Transfer transfer, std::uint64_t seed)
@@ -47,8 +47,9 @@ class Crossbars {
 
     void program_first(Model& model) {
         for (Parameter& parameter : model.parameters()) {
-            if (parameter.value.rank() != 2) continue;  // biases are digital
-            const double range = 6 / std::sqrt(static_cast<double>(parameter.value.dim(1)));
+            if (parameter.value.rank() < 2) continue;  // biases are digital
+            const double inputs = static_cast<double>(parameter.value.size() / parameter.value.dim(0));
+            const double range = 6 / std::sqrt(inputs);
             Array array{&parameter, range, std::ldexp(2 * range, -static_cast<int>(devices_.bits)), {}, {}, {}};
             for (const float w : parameter.value.values()) {
                 array.conductance.push_back(array.step * std::nearbyint(static_cast<double>(w) / array.step));
@@ -129,6 +130,16 @@ TaskBuilder in_devices(const TaskBuilder& task, Transfer transfer, const Devices
     };
 }
 
+/// The nets beside the dense one. The LSTM reads an image row by row.
+struct OtherNet {
+    const char* name;
+    Layers layers;
+};
+std::vector<OtherNet> other_nets(Index hidden) {
+    using namespace layers;
+    return {{"convolutional", digit_cnn(8, 16)}, {"LSTM", {tokens(14), lstm("lstm", hidden), flatten(), linear("fc")}}};
+}
+
 void run(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
     const DataSplit data =
@@ -139,8 +150,16 @@ void run(const RunContext& context, Result& result) {
     const auto devices = [&](std::int64_t bits) {
         return fine ? Devices{40, 0, 0} : Devices{bits, settings.real("write_noise"), settings.real("read_noise")};
     };
-    const TaskBuilder task = images_task(dense_net({settings.integer("hidden")}), data, settings.integer("batch"));
+    const auto task_of = [&](const Layers& net) { return images_task(net, data, settings.integer("batch")); };
+    const TaskBuilder task = task_of(dense_net({settings.integer("hidden")}));
     std::vector<Training> arms;
+    const auto train = [&](const TaskBuilder& built) {
+        arms.push_back({.arithmetic = fp32_arithmetic(),
+                        .task = built,
+                        .optimizer = {.learning_rate = settings.real("learning_rate")},
+                        .steps = settings.integer("steps"),
+                        .schedule = linear_decay_factor});
+    };
     std::vector<std::pair<Transfer, std::int64_t>> groups;  // what the arms do
     const auto group_of = [&](Transfer transfer, std::int64_t bits) {
         const auto found = std::ranges::find(groups, std::pair(transfer, bits));
@@ -149,11 +168,7 @@ void run(const RunContext& context, Result& result) {
     const auto add = [&](Transfer transfer, std::int64_t bits) {
         if (group_of(transfer, bits) < groups.size()) return;
         groups.emplace_back(transfer, bits);
-        arms.push_back({.arithmetic = fp32_arithmetic(),
-                        .task = in_devices(task, transfer, devices(bits)),
-                        .optimizer = {.learning_rate = settings.real("learning_rate")},
-                        .steps = settings.integer("steps"),
-                        .schedule = linear_decay_factor});
+        train(in_devices(task, transfer, devices(bits)));
     };
     for (const Way& way : ways) add(way.transfer, settings.integer("bits"));
     const std::int64_t least_bits = std::min<std::int64_t>(4, settings.integer("most_bits"));
@@ -161,6 +176,12 @@ void run(const RunContext& context, Result& result) {
     for (std::int64_t bits = least_bits; bits <= most_bits; ++bits) {
         add(Transfer::accumulated, bits);
         add(Transfer::nearest, bits);
+    }
+    const std::vector<OtherNet> others = other_nets(settings.integer("hidden"));
+    for (const OtherNet& other : others) {
+        for (const Way& way : {ways[0], ways[with_accumulator], ways[without_accumulator]}) {
+            train(in_devices(task_of(other.layers), way.transfer, devices(settings.integer("bits"))));
+        }
     }
     const Comparison runs = compare(context, result, arms, seeds);
     const std::string place = cite(sources::paperspace, "Automatic Mixed Precision Training with Deep Learning");
@@ -175,6 +196,19 @@ void run(const RunContext& context, Result& result) {
                     "than twice as large, and larger than 0.6 points.",
                     above(std::max(published.size, 2 * gap), runs.mean(0) - runs.mean(without_accumulator),
                           {"gap to fp32", "points", 100, 1}));
+    for (std::size_t n = 0; n < others.size(); ++n) {
+        const std::size_t at = groups.size() + 3 * n;
+        const std::string id = n == 0 ? "convolutional" : "lstm";
+        result.measured(id + "_learns", place, fmt::format("The {} net learns to read digits in fp32.", others[n].name),
+                        at_least(0.9, runs.mean(at), accuracy_text));
+        result.measured(id + "_with_accumulator", place,
+                        fmt::format("The {} net, too, is as good in analog devices with an accumulator as in software.",
+                                    others[n].name),
+                        as_good(runs.scores(at + 1), runs.scores(at), published, accuracy_text));
+        result.measured(id + "_without_accumulator", place,
+                        fmt::format("Without it the {} net is more than 0.6 points worse.", others[n].name),
+                        above(published.size, runs.mean(at) - runs.mean(at + 2), {"gap to fp32", "points", 100, 1}));
+    }
     Pulses lost;
     for (const Learned& run : runs.runs[without_accumulator]) {
         lost.updates += run.kept<Pulses>().updates;
@@ -267,8 +301,14 @@ Experiment experiment() {
          real_setting("learning_rate", "of SGD at the start; it falls to 0", 0.2, 0.2, 0, 10),
          control_setting("fine gives the devices 2^40 steps and no noise", {"fine"})},
         run,
-        {Control("control=fine", "without_accumulator updates_lost"),
-         Control("read_noise=0.1", "with_accumulator", RunSize::quick, "most_bits=1")},
+        {Control("control=fine",
+                 "without_accumulator convolutional_without_accumulator lstm_without_accumulator updates_lost"),
+         Control("read_noise=0.1", "with_accumulator convolutional_with_accumulator lstm_with_accumulator",
+                 RunSize::quick, "most_bits=1 bits=10 read_noise=0"),
+         Control("learning_rate=0",
+                 "without_accumulator convolutional_learns convolutional_without_accumulator lstm_learns "
+                 "lstm_without_accumulator updates_lost",
+                 RunSize::quick, "most_bits=1")},
         {},
         fp32_alone};
 }
