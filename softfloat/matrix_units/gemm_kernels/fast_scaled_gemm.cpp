@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "softfloat/matrix_units/gemm_kernels/block_scales.hpp"
@@ -31,12 +32,49 @@ void load_scaled_tile(const Run& run, std::int64_t row, std::int64_t col, Tile& 
     if (run.problem.product.has_c()) mark_addends(tile);
 }
 
-/// The marked elements by the definition, and all of them to their place.
+/// A bit for each of up to 64 lines along k: whether it holds a NaN, and whether anything that is not finite.
+struct SpecialLines {
+    std::uint64_t nan = 0, any = 0;
+};
+SpecialLines special_lines(const FloatFormat& format, const MatrixView& lines) {
+    const float largest = in_fp32_container(format, static_cast<std::uint32_t>(format.max_finite_magnitude()));
+    SpecialLines special;
+    for (std::int64_t i = 0; i < lines.rows; ++i) {
+        bool nan = false, any = false;
+        for (std::int64_t k = 0; k < lines.cols; ++k) {
+            nan |= std::isnan(lines(i, k));
+            any |= !(std::fabs(lines(i, k)) <= largest);
+        }
+        special.nan |= std::uint64_t{nan && format.has_nan()} << i;
+        special.any |= std::uint64_t{any} << i;
+    }
+    return special;
+}
+
+/// The marked elements by the definition, or by what a NaN or an infinite addend does; and all of them to their place.
 void settle_scaled_tile(const Run& run, Tile& tile) {
+    const GemmProblem& p = run.problem.product;
+    const TensorCoreModel& model = run.model.unscaled;
+    const float nan =
+        in_fp32_container(model.accumulator, static_cast<std::uint32_t>(tensor_core_nan(model.accumulator)));
+    std::optional<SpecialLines> rows, cols;  // looked for where an element is marked
     tile.each_suspect([&](std::int64_t i, std::int64_t j) {
-        tile.at(i, j) = block_scaled_element(run.model, run.problem, tile.row + i, tile.col + j);
+        if (!rows) {
+            rows = special_lines(model.a_format, p.a.part(tile.row, 0, tile.rows, p.k()));
+            cols = special_lines(model.b_format, p.b.part(0, tile.col, p.k(), tile.cols).transposed());
+            rows->nan |= lines_with_nan(run.a_scales, tile.row, tile.rows);
+            cols->nan |= lines_with_nan(run.b_scales, tile.col, tile.cols);
+        }
+        const float addend = p.has_c() ? p.c(tile.row + i, tile.col + j) : 0.0F;
+        if (std::isnan(addend) || ((rows->nan >> i | cols->nan >> j) & 1) != 0) {
+            tile.at(i, j) = nan;
+        } else if (std::isinf(addend) && ((rows->any >> i | cols->any >> j) & 1) == 0) {
+            tile.at(i, j) = addend;
+        } else {
+            tile.at(i, j) = block_scaled_element(run.model, run.problem, tile.row + i, tile.col + j);
+        }
     });
-    store_tile(run.problem.product, tile);
+    store_tile(p, tile);
 }
 
 // Fused groups whose products share two scales, which only move their exponents.

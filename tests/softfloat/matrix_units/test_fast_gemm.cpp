@@ -509,6 +509,38 @@ TEST_CASE("every block-scaled row's fast product equals the plain one on every c
     }
 }
 
+TEST_CASE("what is NaN or infinite decides a block-scaled element as the definition says") {
+    const std::int64_t m = 5, n = 6, k = 130;
+    const float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
+    for (const auto& [row, model] : ulp::rows_of<ulp::BlockScaledModel>()) {
+        const ulp::FloatFormat& format = model.unscaled.a_format;
+        CAPTURE(row.key());
+        const std::int64_t blocks = (k + model.scale_block - 1) / model.scale_block;
+        const auto b = random_floats(model.unscaled.b_format, DataClass::ordinary, k * n, 2);
+        std::vector<float> c(m * n);
+        for (std::size_t i = 0; i < c.size(); ++i) {
+            c[i] = std::array{infinity, -infinity, nan, 1.0F, -nan}.at(i * 3 / 4 % 5);
+        }
+        for (const float element : {1.0F, nan, infinity}) {
+            if ((std::isnan(element) && !format.has_nan()) || (std::isinf(element) && !format.has_infinity())) continue;
+            auto a = random_floats(format, DataClass::ordinary, m * k, 1);
+            std::fill(a.begin() + 3 * k, a.begin() + 4 * k, 0.0F);  // row 3: zeros
+            a[2 * k + 41] = element;
+            for (const float scale : {1.0F, nan}) {
+                std::vector<float> x(m * blocks, 1.0F), plain(m * n), fast(m * n);
+                if (!std::isnan(scale) || model.scale_format.has_nan()) x[1] = x[3 * blocks] = scale;
+                ulp::BlockScaledProblem p{{{a.data(), m, k}, {b.data(), k, n}, {c.data(), m, n}, {plain.data(), m, n}},
+                                          {x.data(), m, blocks},
+                                          {}};
+                ulp::gemm_plain(model, p);
+                p.product.d.data = fast.data();
+                ulp::gemm_kernels::fast_scaled_gemm(*all_kernels().back(), model, p);
+                CHECK(differences(plain, fast) == 0);
+            }
+        }
+    }
+}
+
 TEST_CASE("a block-scaled product whose k is packed in several turns equals the plain one") {
     for (const char* key : {"sm_100:tcgen05.mxf8f6f4.e4m3.fp32", "sm_100:tcgen05.nvf4.e2m1.fp32"}) {
         const auto model = ulp::unit_model<ulp::BlockScaledModel>(key);
