@@ -145,6 +145,7 @@ struct Operands {
     std::int64_t stride = 0;
     bool make_nan = false;  // a fused unit makes one NaN of all and keeps it: the result is known
     std::vector<Operand> along_k{};
+    std::vector<std::size_t> infinite{};  // k of decoded infinities
 
     [[nodiscard]] bool shows_nan() const {
         return std::is_same_v<Operand, DecodedOperand> && plan->choice.family == Family::fused;
@@ -164,6 +165,7 @@ struct Operands {
             if constexpr (std::is_same_v<Operand, DecodedOperand>) {
                 operand = decoded(*format, code);
                 make_nan |= shows_nan() && operand.kind == Kind::nan;
+                if (operand.kind == Kind::infinity) infinite.push_back(static_cast<std::size_t>(i));
             } else {
                 operand = code;
             }
@@ -171,7 +173,29 @@ struct Operands {
     }
 };
 
-/// Computes the marked elements of a tile by the definition, or by what a NaN or an infinite addend does.
+/// Whether infinities and NaNs among the operands decide an element of a fused unit: its finite terms cannot overflow.
+bool specials_decide(const Plan& plan, float addend) {
+    const TensorCoreModel& model = plan.model;
+    const int products = model.a_format.emax() + model.b_format.emax() + 2 +
+                         static_cast<int>(std::bit_width(static_cast<std::uint64_t>(plan.problem.k())));
+    return model.summation != Summation::fp8_by_hmma && model.accumulator == formats::fp32 && products < 126 &&
+           std::fabs(addend) <= 0x1p126F;
+}
+
+/// What the terms with an infinite operand make of a sum.
+BlockSpecials specials_of(const TensorCoreModel& model, const Operands<DecodedOperand>& row,
+                          const Operands<DecodedOperand>& column) {
+    BlockSpecials specials;
+    for (const auto* line : {&row, &column}) {
+        for (const std::size_t k : line->infinite) {
+            product_term(model, row.along_k[k], column.along_k[k], specials);
+            if (specials.nan) return specials;
+        }
+    }
+    return specials;
+}
+
+/// Computes the marked elements of a tile by the definition, or by what NaNs and infinities do.
 /// `special_rows` and `special_cols`: a bit for each that may hold infinities or NaNs.
 template <class Operand>
 void settle_suspects(const Plan& plan, std::uint64_t special_rows, std::uint64_t special_cols, Tile& tile) {
@@ -207,6 +231,15 @@ void settle_suspects(const Plan& plan, std::uint64_t special_rows, std::uint64_t
         if (row.make_nan || column->make_nan) {
             tile.at(i, j) = nan;
             return;
+        }
+        if constexpr (std::is_same_v<Operand, DecodedOperand>) {
+            if (row.shows_nan() && specials_decide(plan, addend)) {
+                if (const BlockSpecials specials = specials_of(model, row, *column); specials.any()) {
+                    tile.at(i, j) =
+                        in_fp32_container(accumulator, static_cast<std::uint32_t>(specials.result(accumulator)));
+                    return;
+                }
+            }
         }
         const std::uint32_t c = operand_code(accumulator, addend);
         const std::uint32_t d = chain_dot(model, row.along_k.data(), column->along_k.data(), c, p.k());
