@@ -135,6 +135,16 @@ void run_segments(const Plan& plan, const PackedRows& a, const PackedPanel& b, T
     mark_from(plan, 0x7F800000, tile);
 }
 
+/// What a unit makes of any NaN and keeps, where that is always the same one.
+std::optional<float> the_nan(const Plan& plan) {
+    const FloatFormat& format = plan.model.accumulator;
+    if (plan.choice.family == Family::fused || plan.model.nan == NanStyle::all_ones)
+        return in_fp32_container(format, static_cast<std::uint32_t>(tensor_core_nan(format)));
+    if (plan.model.nan == NanStyle::quiet)
+        return in_fp32_container(format, static_cast<std::uint32_t>(nan_bits(format)));
+    return {};
+}
+
 /// A row of A or a column of B, k numbers a stride apart, as chain_dot takes it: decoded, or as codes where a unit
 /// needs those.
 template <class Operand>
@@ -143,17 +153,15 @@ struct Operands {
     const FloatFormat* format = nullptr;
     const float* first = nullptr;
     std::int64_t stride = 0;
-    bool make_nan = false;  // a fused unit makes one NaN of all and keeps it: the result is known
+    bool shows_nan = false;  // a NaN among them is the result's
+    bool make_nan = false;   // and there is one
     std::vector<Operand> along_k{};
     std::vector<std::size_t> infinite{};  // k of decoded infinities
 
-    [[nodiscard]] bool shows_nan() const {
-        return std::is_same_v<Operand, DecodedOperand> && plan->choice.family == Family::fused;
-    }
     /// Decoding costs as much as a tile's sums, so NaNs are looked for first: a net that has become NaN would otherwise
     /// train many times as slowly.
     void look_for_nan() {
-        if (!shows_nan() || !format->has_nan()) return;
+        if (!shows_nan || !format->has_nan()) return;
         for (std::int64_t i = 0; i < plan->problem.k(); ++i) make_nan |= std::isnan(first[i * stride]);
     }
     void decode() {
@@ -164,7 +172,7 @@ struct Operands {
             Operand& operand = along_k[static_cast<std::size_t>(i)];
             if constexpr (std::is_same_v<Operand, DecodedOperand>) {
                 operand = decoded(*format, code);
-                make_nan |= shows_nan() && operand.kind == Kind::nan;
+                make_nan |= shows_nan && operand.kind == Kind::nan;
                 if (operand.kind == Kind::infinity) infinite.push_back(static_cast<std::size_t>(i));
             } else {
                 operand = code;
@@ -202,7 +210,7 @@ void settle_suspects(const Plan& plan, std::uint64_t special_rows, std::uint64_t
     const GemmProblem& p = plan.problem;
     const TensorCoreModel& model = plan.model;
     const FloatFormat& accumulator = model.accumulator;
-    const float nan = in_fp32_container(accumulator, static_cast<std::uint32_t>(tensor_core_nan(accumulator)));
+    const std::optional<float> nan = the_nan(plan);
     const bool keeps_specials = plan.choice.family == Family::fused && model.summation != Summation::fp8_by_hmma;
     std::int64_t row_taken = -1;
     Operands<Operand> row;
@@ -210,18 +218,22 @@ void settle_suspects(const Plan& plan, std::uint64_t special_rows, std::uint64_t
     tile.each_suspect([&](std::int64_t i, std::int64_t j) {
         const float addend = !p.has_c() ? 0.0F : p.c(tile.row + i, tile.col + j);
         const bool finite_operands = (special_rows >> i & 1) == 0 && (special_cols >> j & 1) == 0;
-        if (keeps_specials && (std::isnan(addend) || (std::isinf(addend) && finite_operands))) {
-            tile.at(i, j) = std::isnan(addend) ? nan : addend;
+        if (nan && std::isnan(addend)) {
+            tile.at(i, j) = *nan;
+            return;
+        }
+        if (keeps_specials && std::isinf(addend) && finite_operands) {
+            tile.at(i, j) = addend;
             return;
         }
         if (i != row_taken) {
-            row = {&plan, &model.a_format, &p.a(tile.row + i, 0), p.a.col_stride};
+            row = {&plan, &model.a_format, &p.a(tile.row + i, 0), p.a.col_stride, nan.has_value()};
             row.look_for_nan();
             row_taken = i;
         }
         auto& column = columns[static_cast<std::size_t>(j)];
         if (!column) {
-            column = Operands<Operand>{&plan, &model.b_format, &p.b(0, tile.col + j), p.b.row_stride};
+            column = Operands<Operand>{&plan, &model.b_format, &p.b(0, tile.col + j), p.b.row_stride, nan.has_value()};
             column->look_for_nan();
         }
         if (!row.make_nan && !column->make_nan) {
@@ -229,11 +241,11 @@ void settle_suspects(const Plan& plan, std::uint64_t special_rows, std::uint64_t
             column->decode();
         }
         if (row.make_nan || column->make_nan) {
-            tile.at(i, j) = nan;
+            tile.at(i, j) = *nan;
             return;
         }
         if constexpr (std::is_same_v<Operand, DecodedOperand>) {
-            if (row.shows_nan() && specials_decide(plan, addend)) {
+            if (plan.choice.family == Family::fused && specials_decide(plan, addend)) {
                 if (const BlockSpecials specials = specials_of(model, row, *column); specials.any()) {
                     tile.at(i, j) =
                         in_fp32_container(accumulator, static_cast<std::uint32_t>(specials.result(accumulator)));
