@@ -112,13 +112,18 @@ std::vector<ProductOrder> equal_pieces(std::int64_t k, int instruction_k) {
     return orders;
 }
 
-/// One chain, promoted, and equal pieces added in fp32 from the first to the last.
-std::vector<ProductOrder> simple_orders(std::int64_t k, int instruction_k) {
+/// One chain, promoted, and equal pieces added in fp32 from the first to the last. Libraries promote sums of 8-bit
+/// products and split the k of others, so that these come first.
+std::vector<ProductOrder> simple_orders(std::int64_t k, const TensorCoreModel& model) {
     std::vector<ProductOrder> orders{{}};
+    const std::vector<ProductOrder> pieces = equal_pieces(k, model.instruction_k);
+    const auto add_pieces = [&] { std::ranges::copy(pieces, std::back_inserter(orders)); };
+    const bool narrow = model.a_format.code_bits() <= 8;
+    if (!narrow) add_pieces();
     for (const std::int64_t every : {128, 32, 64, 256, 512}) {
         if (every < k) orders.push_back({.promote_every = every});
     }
-    std::ranges::copy(equal_pieces(k, instruction_k), std::back_inserter(orders));
+    if (narrow) add_pieces();
     return orders;
 }
 
@@ -258,7 +263,7 @@ class Search {
         const int instruction = question_.model.instruction_k;
         const std::int64_t promoted = question_.promote_every;
         const auto simple = question_.scaled || promoted > 0 ? std::vector<ProductOrder>{{.promote_every = promoted}}
-                                                             : simple_orders(k, instruction);
+                                                             : simple_orders(k, question_.model);
         attempt(simple, {});
         const bool only_simple = question_.scaled.has_value() || promoted > 0 || k == 0;
         const auto formats = sum_formats();
