@@ -42,12 +42,14 @@ TEST_CASE("nets have the parameters that their descriptions count, the source's 
         Tape tape(engine);
         CHECK(classifier(images_on(tape, Matrix::Zero(2, 3 * 144))).shape() == Shape{2, 10});
     }
+    // As with CIFAR's images and ways around of 1 x 1, and here a constant for each of 784 channels.
+    CHECK(parameters_of(net_by_name("resnet20").layers(16), {3, 32, 32}, 10) == 272474 + 784);
     Model block(recipe_by_name("fp32"), 1);
     const Net transformer(block, image_transformer(1), {1, 14, 14}, 10);
     CHECK(parameters_of(image_transformer(1), {1, 14, 14}, 10) == block.parameter_count());
     CHECK_THROWS_WITH_AS(
         (void)net_by_name("lenet"),
-        "no net \"lenet\"; there are mlp, cnn, plain, vgg, inception, residual, lstm, transformer, gpt, "
+        "no net \"lenet\"; there are mlp, cnn, plain, vgg, inception, residual, resnet20, lstm, transformer, gpt, "
         "seq2seq, encoder_decoder",
         std::invalid_argument);
 }
