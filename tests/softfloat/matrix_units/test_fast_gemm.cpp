@@ -514,7 +514,8 @@ TEST_CASE("what is NaN or infinite decides a block-scaled element as the definit
     const float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
     for (const auto& [row, model] : ulp::rows_of<ulp::BlockScaledModel>()) {
         const ulp::FloatFormat& format = model.unscaled.a_format;
-        CAPTURE(row.key());
+        const std::string key = row.key();
+        CAPTURE(key);
         const std::int64_t blocks = (k + model.scale_block - 1) / model.scale_block;
         const auto b = random_floats(model.unscaled.b_format, DataClass::ordinary, k * n, 2);
         std::vector<float> c(m * n);
