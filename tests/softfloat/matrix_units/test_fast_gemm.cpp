@@ -528,8 +528,10 @@ TEST_CASE("what is NaN or infinite decides a block-scaled element as the definit
             std::fill(a.begin() + 3 * k, a.begin() + 4 * k, 0.0F);  // row 3: zeros
             a[2 * k + 41] = element;
             for (const float scale : {1.0F, nan}) {
-                std::vector<float> x(m * blocks, 1.0F), plain(m * n), fast(m * n);
-                if (!std::isnan(scale) || model.scale_format.has_nan()) x[1] = x[3 * blocks] = scale;
+                std::vector<float> x(static_cast<std::size_t>(m * blocks), 1.0F), plain(m * n), fast(m * n);
+                if (!std::isnan(scale) || model.scale_format.has_nan()) {
+                    x[1] = x[static_cast<std::size_t>(3 * blocks)] = scale;
+                }
                 ulp::BlockScaledProblem p{{{a.data(), m, k}, {b.data(), k, n}, {c.data(), m, n}, {plain.data(), m, n}},
                                           {x.data(), m, blocks},
                                           {}};
