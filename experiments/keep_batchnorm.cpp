@@ -126,7 +126,7 @@ Experiment experiment() {
          path_setting("mnist", "folder with the MNIST idx files, instead of generated digits")},
         run,
         {Control("control=half", "norms_kept"), Control("control=coarse", "o2 o3 o3_keep", RunSize::quick),
-         Control("learning_rate=0", "norms_kept learns", RunSize::quick)}};
+         Control("learning_rate=0", "norms_kept learns o2 o3", RunSize::quick)}};
 }
 
 }  // namespace ulp::keep_batchnorm_experiment

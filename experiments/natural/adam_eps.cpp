@@ -230,7 +230,7 @@ Experiment experiment() {
         run,
         {Control("control=eightfold", "predicted_moments"),
          Control("control=fp32_state", "predicted_moments predicted_update default_diverges eps_1e5", RunSize::quick),
-         Control("control=small_eps", "eps_1e4", RunSize::quick),
+         Control("control=small_eps", "eps_1e5 eps_1e4", RunSize::quick),
          Control("control=fp16_state", "fp32_steps mixed bf16", RunSize::quick)},
         Effect{"eps_1e5"}};
 }

@@ -306,7 +306,8 @@ Experiment experiment() {
          path_setting("mnist", "folder with the MNIST idx files, instead of generated digits")},
         run,
         {Control("control=sixteenth", "predicted growth", RunSize::quick),
-         Control("control=queries_first", "predicted product_first scaler", RunSize::quick),
+         Control("control=queries_first", "predicted product_first scaler queries_first normalised attention_in_fp32",
+                 RunSize::quick),
          Control("control=product_first", "queries_first normalised attention_in_fp32 bf16", RunSize::quick)},
         Effect{"product_first"}};
 }

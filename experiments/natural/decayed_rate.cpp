@@ -57,7 +57,10 @@ Experiment experiment() {
                      RunSize::quick),
              Control("control=nearest", "bf16_masters bf16_stochastic bf16_kahan", RunSize::quick),
              Control("control=coarse", "predicted_start_fp16 predicted_fp16 fp16_nearest fp16_masters", RunSize::quick),
-             Control("learning_rate=0", "learns bf16_nearest", RunSize::quick)},
+             Control("learning_rate=0",
+                     "learns predicted_start_bf16 predicted_bf16 predicted_start_fp16 predicted_fp16 bf16_nearest "
+                     "fp16_nearest bf16_masters bf16_stochastic bf16_kahan fp16_masters",
+                     RunSize::quick)},
             Effect{"bf16_nearest"}};
 }
 
