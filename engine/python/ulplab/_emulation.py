@@ -15,7 +15,7 @@ from ._parameter_kinds import ParameterKinds
 from ._products import _order
 from ._report import LARGEST, Report
 from ._rounding import Rounding
-from ._run import PASSES, Run, call, floats, on_one_thread
+from ._run import Run, call, floats, on_one_thread
 
 
 #: Marks of tensors: low; in fp32, until an operation of the trainer's casts it; in fp32 because the user said so.
@@ -72,7 +72,7 @@ class Emulation(Run):
 
     def report(self) -> Report:
         """What was computed up to now: a Report."""
-        return Report(self.recipe["name"], self.products.backend, self.products.path(1024, 1024, 1024),
+        return Report(self.recipe["name"], self.products.backend, self.ways(),
                       self.rounding.modules, self.rounding.first, self.not_emulated, self.optimizers.lost, self.left_in_fp32)
 
     def multiply(self, name, a, b, purpose=None):
@@ -97,8 +97,7 @@ class Emulation(Run):
             before = products.saturated
             result = torch.from_numpy(products.matmul(x, y, layer, operation, which, gradient))
             counts.saturated += products.saturated - before
-        counts.products[PASSES[which]] = counts.products.get(PASSES[which], 0) + (x.shape[0] if x.ndim == 3 else 1)
-        counts.multiplications += result.numel() * x.shape[-1]
+        self.count_products(module, which, products, x, result)
         return self.step(result), module
 
     def _fp32_products(self):

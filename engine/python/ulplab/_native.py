@@ -113,9 +113,7 @@ class Native(Run):
 
     def report(self) -> Report:
         """What was computed up to now: a Report."""
-        engine = next(iter(self._engines.values()), None)
-        path = engine.path(1024, 1024, 1024) if engine is not None else "no products"
-        return Report("the tensors' types", self.backend, path, self.rounding.modules, self.rounding.first,
+        return Report("the tensors' types", self.backend, self.ways(), self.rounding.modules, self.rounding.first,
                       self.not_emulated, self.optimizers.lost, self.left_in_fp32)
 
     # ---- products ----
@@ -142,11 +140,9 @@ class Native(Run):
         if place is not None:
             module = place.module
         x, y = (each.detach().float().contiguous().numpy() for each in (a, b))
-        result = torch.from_numpy(self.engine(self._type, self.option(module)).matmul(
-            x, y, layer, _torch_products.OPERATIONS[name], which, gradient))
-        counts = self.rounding.counts(module)
-        counts.products[PASSES[which]] = counts.products.get(PASSES[which], 0) + (x.shape[0] if x.ndim == 3 else 1)
-        counts.multiplications += result.numel() * x.shape[-1]
+        engine = self.engine(self._type, self.option(module))
+        result = torch.from_numpy(engine.matmul(x, y, layer, _torch_products.OPERATIONS[name], which, gradient))
+        self.count_products(module, which, engine, x, result)
         return result, module
 
     @property
@@ -431,10 +427,9 @@ def _scaled_mm(run, a, b, scale_a, scale_b, bias=None, scale_result=None, out_dt
     row = next((u for u in rows if "wgmma" in u.key), rows[0])
     d = _core.matmul(a.float().numpy(), b.float().contiguous().numpy(), None, row.key, None, None, None, None, None, None,
                      False, None)
-    counts = run.rounding.counts(run.module())
-    counts.products["forward"] = counts.products.get("forward", 0) + 1
-    counts.multiplications += d.size * a.shape[1]
-    d = torch.from_numpy(d) * scale_a.float() * scale_b.float()
+    d = torch.from_numpy(d)
+    run.count_products(run.module(), 0, row.key, a, d)
+    d = d * scale_a.float() * scale_b.float()
     if bias is not None:
         d = d + bias.float()
     return run._narrow(d, out_dtype or a.dtype, (a, b), run.where("_scaled_mm", run.module()))

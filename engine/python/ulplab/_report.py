@@ -155,7 +155,7 @@ class Report:
     lost_updates        by parameter: elements whose weight a step did not move though their gradient was not 0
     not_emulated        operations (and other things) that PyTorch computed, with how often
     left_in_fp32        operations outside of modules that a recipe left in fp32, with how often
-    path                the way a product takes: unit, chain of instructions, kernel
+    path                what computed how many products: rows of the table of units, orders
     against             with emulate(..., against="fp32"): an Against, what the fp32 run beside shows
     """
 

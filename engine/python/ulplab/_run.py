@@ -6,6 +6,7 @@ import contextlib
 import difflib
 import fnmatch
 import os
+import re
 import sys
 import warnings
 from collections import Counter
@@ -96,11 +97,28 @@ class Run(TorchDispatchMode):
         self._matched = dict.fromkeys([*modules_in_fp32, *self._options], False)
         self._patterns = list(modules_in_fp32)
         self._functions = Functions(self)
+        self._ways = Counter()  # products by what computed them: one of _core.Emulated, or a row's name
         self._names = {}
         self._fp32 = {}  # modules' paths: whether a pattern names them, or one around them
         self._stack = []
         self._paused = 0
         self._places = {}
+
+    def count_products(self, module, which, way, a, result):
+        """A product of a, or one for each of its matrices, in pass `which`, belongs to a module."""
+        number = a.shape[0] if a.ndim == 3 else 1
+        counts = self.rounding.counts(module)
+        counts.products[PASSES[which]] = counts.products.get(PASSES[which], 0) + number
+        counts.multiplications += result.numel() * a.shape[-1]
+        self._ways[way] += number
+
+    def ways(self):
+        """What computed how many products: "2 in sm_90:mma.fp16.fp32"."""
+        found = Counter()
+        for way, number in self._ways.items():
+            path = way if isinstance(way, str) else way.path(16, 16, 16)
+            found[re.sub(r", \d+ chained instructions.*, kernel \w+", "", path)] += number
+        return ", ".join(f"{number} in {way}" for way, number in found.items()) or "no unit asked"
 
     # ---- entering and leaving ----
 
