@@ -139,7 +139,7 @@ class Explanation(_Printed):
     """One dot product of a unit, step by step. Prints as the picture.
 
     text        the picture: every group with its aligned terms, what is cut, the sum and its rounding
-    result      the unit's result; exact: the exact value as text
+    value       the unit's result; exact: the exact value as text
     steps       fused units: a dictionary for each group: terms (k, sign, significand, exponent, aligned, cut; k = -1 is
                 c), largest_exponent, fraction_bits, sum (in units of 2^(largest_exponent - fraction_bits)), result
     candidates  other units, orders and loops with their results: (name, value, bits, error in ulps), the unit first
@@ -153,7 +153,7 @@ class Explanation(_Printed):
         self.exact: str | None = fields.get("exact")
         self.steps: list[dict[str, Any]] = fields.get("steps", [])
         self.candidates: list[tuple[str, float, str, float]] = fields.get("candidates", [])
-        self.result = self.candidates[0][1] if self.candidates else None
+        self.value = self.candidates[0][1] if self.candidates else None
         self.given = given
         self.matching = [] if given is None else [
             name for name, value, _, _ in self.candidates

@@ -184,8 +184,12 @@ def invariance_of(module, shapes, rule, emulate, seed):
     shapes = sorted(shapes)
     numbers = torch.randn(shapes[-1], generator=torch.Generator().manual_seed(seed))
     runs = _Runs(module, {each: numbers[:each[0]] for each in shapes}, emulate)
-    with torch.no_grad():
-        exact = copy.deepcopy(module).double()(numbers.double())
+    try:
+        with torch.no_grad():
+            exact = copy.deepcopy(module).double()(numbers.double())
+    except (RuntimeError, TypeError, IndexError) as error:
+        raise ValueError(f"{type(module).__name__} does not take floating-point numbers of shape {shapes[-1]}; give shapes that "
+                         "its first layer takes, and of a language model the part after its embedding") from error
     size = float(exact.pow(2).mean().sqrt())
 
     def error(outputs):

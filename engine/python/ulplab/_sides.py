@@ -123,8 +123,17 @@ class _Model:
                     stack.enter_context(self.hooked(taken))
                 runs[-1].observers += observers
                 stack.enter_context(runs[-1])
-                rows.append(_logits_of(self.model(chunk)))
+                rows.append(_logits_of(self._of_tokens(chunk)))
         return torch.cat(rows)
+
+    def _of_tokens(self, tokens):
+        try:
+            return self.model(tokens)
+        except (RuntimeError, TypeError) as error:
+            if any(isinstance(each, torch.nn.Embedding) for each in self.model.modules()):
+                raise
+            raise ValueError(f"{type(self.model).__name__} has no Embedding and does not take tokens, which are integers; give the "
+                             "whole language model, its embedding included") from error
 
     def log_probabilities(self, logits, seed=0):
         """Of each token but the first, given those before it: {"tokens", "logprobs", "argmax"} as arrays."""

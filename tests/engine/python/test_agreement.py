@@ -441,6 +441,8 @@ def test_a_rule_that_splits_by_shape_changes_bits_and_one_order_does_not():
     assert "forward" not in model[0].__dict__
     for message, arguments, options in [
             ("has no Linear layer", (torch.nn.GELU(), shapes), {}),
+            (r"does not take floating-point numbers of shape \(128, 5\)", (model, [(1, 5), (128, 5)]), {}),
+            ("the part after its embedding", (torch.nn.Sequential(torch.nn.Embedding(9, 512), model), shapes), {}),
             ("give two or more", (model, [(1, 512)]), {}),
             ("the table has no order", (model, shapes), {"rule": {(1, 2, 3): 1}}),
             ("the rule gave no order", (model, shapes), {"rule": lambda m, n, k: None}),
@@ -707,6 +709,7 @@ def test_what_two_sides_refuse():
             ("b has no precision; a side is a dictionary of unit, recipe", (model, tokens), ({}, {"precision": 1})),
             ("the vocabulary is 0 to 60", (model, tokens + 60), ({}, {})),
             ("the model gives no logits", (torch.nn.Sequential(torch.nn.Embedding(61, 4), torch.nn.Flatten()), tokens), ({}, {})),
+            ("Linear has no Embedding and does not take tokens", (torch.nn.Linear(8, 8), tokens), ({}, {})),
             ("no module's path is or ends in 'lm_head'", (model, tokens), ({"modules": {"lm_head": {}}}, {})),
             ("give integers, sequences x places", (model, tokens[0]), ({}, {})),
             ("batch 0", (model, tokens), ({"batch": 0}, {})),

@@ -56,7 +56,7 @@ def test_fp64_arrays_are_bounded_and_explained_as_the_command_line_does(program,
     assert whole.candidates == json.loads(program("explain", "--unit", unit, *files, "--json"))["candidates"]
     assert whole.candidates[0]["order"] == "split-k 2" and whole.candidates[0]["matches"] == 15
     one = ulplab.explain(a[1], b[:, 2], c[1, 2], unit=unit, d=d[1, 2])
-    assert unit + ", split-k 2" in one.matching and one.result == ulplab.dot(a[1], b[:, 2], c[1, 2], unit=unit)
+    assert unit + ", split-k 2" in one.matching and one.value == ulplab.dot(a[1], b[:, 2], c[1, 2], unit=unit)
     assert one.text in program("explain", "--unit", unit, *files, "--at", "1,2")
     with pytest.raises(ValueError, match="takes fp64 operands as they are, without round and policy"):
         ulplab.bound(unit, a, b, round=True)
@@ -98,7 +98,7 @@ def test_explanations_have_the_picture_and_its_fields(program):
     assert found.text in text and found.text in repr(found)
     assert [line.split()[0] for line in repr(found).splitlines()[-5:]] == [line.split()[0] for line in
                                                                          text.rstrip().splitlines()[-5:]]
-    assert found.result == 1 and found.exact.startswith("1.00000001")
+    assert found.value == 1 and found.exact.startswith("1.00000001")
     group = found.steps[0]
     assert group["fraction_bits"] == 24 and group["terms"][0]["k"] == 0 and group["result"] == 1.0
     assert "sm_80:mma.fp16.fp16" in ulplab.explain([1.0], [1.0], unit="sm_80:mma.fp16.fp16", d=1.0).matching
