@@ -289,8 +289,11 @@ def matmul(a: ArrayLike, b: ArrayLike, c: ArrayLike | None = None, *, unit: Unit
         x, y = _core.with_halves(x, True), _core.with_halves(y.swapaxes(-1, -2), True).swapaxes(-1, -2)
     if order is not None:
         order = _order(order)
-    a_scales, b_scales, alpha = _scales(unit, scales, order, alpha, x, y)
-    how = _rounding(round)
+    a_scales = b_scales = how = None
+    if scales is not None:
+        a_scales, b_scales, alpha = _scales(unit, scales, order, alpha, x, y)
+    if round is not False:
+        how = _rounding(round)
     if alpha is not None or beta is not None:
         alpha, beta = real(alpha, "alpha"), real(beta, "beta")
     if x.ndim == 2 and y.ndim == 2:

@@ -347,16 +347,21 @@ void multiply_one_row_tile(const Plan& plan, bool parallel, PackedMemory& packed
     packed.fit(plan.kernels, plan.b_grid, plan.order, plan.problem.m(), parallel ? omp_get_max_threads() : 1);
     pack_row_tile(plan, 0, packed);
     const std::int64_t col_tiles = tiles_of(plan.problem.n(), plan.width);
-#pragma omp parallel if (parallel)
+    const auto run_panel = [&](std::int64_t t, PackedPanel& panel) {
+        static thread_local Tile tile;  // whose memory stays, as that of `packed`
+        pack_col_tile(plan, t, panel);
+        run_tile(plan, packed.rows.front(), 0, panel, t, tile);
+    };
+    if (!parallel) {  // a parallel region of one thread asks the kernel to wake others
+        for (std::int64_t t = 0; t < col_tiles; ++t) run_panel(t, packed.panels.front());
+        return;
+    }
+#pragma omp parallel
     {
         const support::FloatEnvironment of_thread;
         PackedPanel& panel = packed.panels[static_cast<std::size_t>(omp_get_thread_num())];
-        Tile tile;
 #pragma omp for schedule(dynamic) nowait
-        for (std::int64_t t = 0; t < col_tiles; ++t) {
-            pack_col_tile(plan, t, panel);
-            run_tile(plan, packed.rows.front(), 0, panel, t, tile);
-        }
+        for (std::int64_t t = 0; t < col_tiles; ++t) run_panel(t, panel);
     }
 }
 
