@@ -274,7 +274,7 @@ nlohmann::ordered_json json_of(const TokenMismatch& f) {
     figure("argmax_changes", f.argmax_changes ? Json(*f.argmax_changes) : Json(nullptr));
     figure("sequence_ratio", f.sequence_ratio);
     figure("first_difference", f.first_difference < 0 ? Json(nullptr) : Json(f.first_difference));
-    figure("growth_exponent", f.growth_exponent);
+    figure("growth_exponent", f.growth_exponent ? Json(*f.growth_exponent) : Json(nullptr));
     figure("top_share", f.top_share);
     figure("token_effect", {{"share", f.token_effect}, {"standard_error", f.token_effect_sigma}});
     figure("in_bf16", {{"a", f.a_in_bf16}, {"b", f.b_in_bf16}});
@@ -325,8 +325,8 @@ std::string text_of(const TokenMismatch& f, const std::string& a, const std::str
         fmt::format("ratio of whole sequences: {:.4g} to {:.4g}\n\nposition        tokens   rms of d\n", least, most);
     for (const GrowthBin& g : f.growth)
         text += fmt::format("{:>5} to {:<6} {:>6}   {:.4g}\n", g.first, g.last, g.count, g.rms);
-    text += fmt::format("grows as position^{:.2f}; first difference at position {}\n", f.growth_exponent,
-                        f.first_difference);
+    if (f.growth_exponent) text += fmt::format("grows as position^{:.2f}; ", *f.growth_exponent);
+    text += fmt::format("first difference at position {}\n", f.first_difference);
     text += fmt::format("the largest 1 % of tokens make {:.0f} % of the sum of squares\n\n", 100 * f.top_share);
     for (const TokenOutlier& t : f.outliers) {
         text += fmt::format("sequence {}, position {}, token {}: A {:.5f}, B {:.5f}\n", t.sequence, t.position, t.token,

@@ -68,11 +68,12 @@ struct TokenMismatch {
     std::optional<double> argmax_changes{};  // share of tokens, where both sides have them
     std::vector<double> sequence_ratio{};    // exp(sum of d) of each sequence
     std::vector<GrowthBin> growth{};         // of |d| by position: 0, 1, 2 and 3, 4 to 7, ...
-    double growth_exponent = 0;              // e of rms ~ (position + 1)^e, least squares over these
-    std::int64_t first_difference = -1;      // the smallest position with d != 0
-    double top_share = 0;                    // of the sum of d^2: the largest 1 % of tokens
-    double token_effect = 0;                 // share of d's variance that the token's identity explains, beyond chance
-    double token_effect_sigma = 0;           // its standard error where identity explains nothing
+    std::optional<double>
+        growth_exponent{};               // e of rms ~ (position + 1)^e, least squares; none where one of these differs
+    std::int64_t first_difference = -1;  // the smallest position with d != 0
+    double top_share = 0;                // of the sum of d^2: the largest 1 % of tokens
+    double token_effect = 0;             // share of d's variance that the token's identity explains, beyond chance
+    double token_effect_sigma = 0;       // its standard error where identity explains nothing
     bool a_in_bf16 = false, b_in_bf16 = false;  // all log-probabilities are numbers of bf16
     std::vector<TokenOutlier> outliers{};       // the five largest |d|
     LanguageModelSize model{};                  // that the causes are for

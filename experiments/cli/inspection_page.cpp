@@ -178,9 +178,8 @@ std::string mismatch_page(const TokenMismatch& f, const std::string& title) {
         for (auto* sizes : {&line.low, &line.middle, &line.high}) sizes->push_back(g.rms);
     }
     if (line.x.size() > 1) body += line_chart({line}, {"rms of d by position", "position", "", false});
-    body += fmt::format("<p>It grows as position<sup>{:.2f}</sup>; the first difference is at position {}.</p>\n",
-                        f.growth_exponent, f.first_difference) +
-            table_html(growth);
+    if (f.growth_exponent) body += fmt::format("<p>It grows as position<sup>{:.2f}</sup>.</p>\n", *f.growth_exponent);
+    body += fmt::format("<p>The first difference is at position {}.</p>\n", f.first_difference) + table_html(growth);
     std::vector<std::vector<std::string>> ratios = {{"of exp(d)", "value"},
                                                     {"outside 0.8 to 1.2", fmt::format("{:.3g} %", 100 * f.outside)},
                                                     {"above 2", fmt::format("{:.3g} %", 100 * f.capped)}};

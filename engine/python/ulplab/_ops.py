@@ -94,9 +94,17 @@ def _is_operation(name):
     return name in GROUPS or name in ROUNDED
 
 
+def listed(names):
+    """An fp32 list as a tuple; one name may stand for itself. TypeError for what is no list."""
+    if not isinstance(names, (str, list, tuple, set)):
+        raise TypeError(f"fp32 is {names!r}; give a list of operations and of patterns of modules' paths, ['lm_head'] say, or "
+                        "['*'] for every module")
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
 def split_names(names):
     """Operations, and patterns of modules' paths, among the names of an fp32 list."""
-    names = [names] if isinstance(names, str) else list(names)
+    names = listed(names)
     return [name for name in names if _is_operation(name)], [name for name in names if not _is_operation(name)]
 
 

@@ -15,7 +15,7 @@ from ._attention import checked_tiling
 from ._backends import backend_of
 from ._invariance import computed_in, order_name, require_no_dropout, require_pieces
 from ._mismatch import Mismatch, mismatch
-from ._ops import split_names
+from ._ops import listed, split_names
 from ._products import _order
 from ._report import plain
 from ._run import user_line
@@ -34,7 +34,7 @@ def _side(given, name):
     side = {**_DEFAULTS, **given}
     if side["batch"] is not None and not (isinstance(side["batch"], int) and side["batch"] >= 1):
         raise ValueError(f"{name} has batch {side['batch']!r}; give rows that are computed together, 1 or more")
-    side["fp32"] = (side["fp32"],) if isinstance(side["fp32"], str) else tuple(side["fp32"])
+    side["fp32"] = listed(side["fp32"])
     return {**side, "attention": checked_tiling(side["attention"])}
 
 
@@ -417,8 +417,9 @@ class SideMismatch(Mismatch):
         lines = [*sides, figures, f"rms from fp64: A {self.distance['a']:.4g}, B {self.distance['b']:.4g}"]
         if self.first:
             f = self.first
-            lines.append(f"first difference: {f['operation']} of {f['module'] or '(no module)'}, {f['line']}, element "
-                         f"{f['element']}: {f['a']!r} and {f['b']!r}")
+            place = f"{f['operation']} of {f['module'] or '(no module)'}, {f['line']}"
+            lines.append(f"first difference: from {place} on B runs other operations than A" if f["element"] is None else
+                         f"first difference: {place}, element {f['element']}: {f['a']!r} and {f['b']!r}")
         for name, first in self.not_finite_first.items():
             if first:
                 lines.append(f"first value of {name.upper()} that is not finite: {first['value']} at {first['element']} of "
@@ -446,6 +447,7 @@ def _factor(pairs):
 def side_mismatch(emulate, model, tokens, a, b):
     """See ulplab.torch.mismatch."""
     a, b = _side(a, "a"), _side(b, "b")
+    tokens = torch.as_tensor(tokens)
     if tokens.dim() != 2 or tokens.is_floating_point() or tokens.shape[1] < 2 or len(tokens) < 1:
         raise ValueError(f"tokens have shape {tuple(tokens.shape)}; give integers, sequences x places (2 or more)")
     embedding = next((each for each in model.modules() if isinstance(each, torch.nn.Embedding)), None)
