@@ -45,6 +45,8 @@ constexpr std::array table{
     OldName{"discover", "--input", "--format IN,OUT"},
     OldName{"discover", "--output", "--format IN,OUT"},
     // Operands.
+    OldName{"matmul", "--a-file", "the argument A"},
+    OldName{"matmul", "--b-file", "the argument B"},
     OldName{"", "--a-file", "--a FILE.npy"},
     OldName{"", "--b-file", "--b FILE.npy"},
     OldName{"", "--c-file", "--c FILE.npy"},

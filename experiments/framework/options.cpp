@@ -1,6 +1,8 @@
 #include "experiments/framework/options.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstdint>
 #include <filesystem>
@@ -135,8 +137,16 @@ void refuse_unknown_option(const CLI::App& program) {
     }
     for (const std::string& extra : app->remaining()) {
         if (!extra.starts_with("--") || extra == "--") continue;
-        throw UsageError(words + " has no option " + extra.substr(0, extra.find('=')) + "; did you mean " +
-                         nearest_names(extra.substr(0, extra.find('=')), names, 1) + "? see " + words + " --help");
+        const std::string name = extra.substr(0, extra.find('='));
+        const bool is_short = name.size() == 3 && app->get_option_no_throw(name.substr(1)) != nullptr;
+        std::string argument = name.substr(2);  // an argument without a name before it, as help shows it
+        std::ranges::transform(argument, argument.begin(),
+                               [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+        if (!is_short && app->get_option_no_throw(argument) != nullptr) {
+            throw UsageError(words + " takes " + argument + " without " + name + ": see " + words + " --help");
+        }
+        throw UsageError(words + " has no option " + name + "; did you mean " +
+                         (is_short ? name.substr(1) : nearest_names(name, names, 1)) + "? see " + words + " --help");
     }
 }
 

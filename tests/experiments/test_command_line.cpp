@@ -55,6 +55,8 @@ TEST_CASE("wrong usage ends with 2 and a sentence") {
     check_refused({"run", "overflow", "--seed", "one", to}, 2, "--seed");
     check_refused({"run", "overflow", "--forse", to}, 2, "ulplab run has no option --forse; did you mean --force?");
     check_refused({"matmul", "--unti", "x"}, 2, "ulplab matmul has no option --unti; did you mean --unit?");
+    check_refused({"matmul", "--a", "x"}, 2, "ulplab matmul takes A without --a");
+    check_refused({"bound", "--k", "4"}, 2, "ulplab bound has no option --k; did you mean -k?");
     check_refused({"run", "overflow", "--format", "json", to}, 2, "--format json is now: --json");
     check_refused({"run", "overflow", "--quick", "--full", to}, 2, "excludes");
     check_refused({"codes", "fp32"}, 2, "fp32 has 2^32 codes, too many to list");
