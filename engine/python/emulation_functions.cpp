@@ -75,6 +75,7 @@ struct EmulatedProduct {
     std::string layer, operation;
     int pass = 0;
     int gradient = 0;
+    bool again = false;  // a checkpoint computes its forward pass again: with the scales that it had
 };
 
 /// A recipe on a backend, and the run that remembers its delayed scales.
@@ -124,7 +125,17 @@ class Emulated {
         for (std::int64_t i = 0; i < batches; ++i) {
             products.push_back({x.view(i), y.view(i), {numbers + i * x.rows * y.cols, x.rows, y.cols}});
         }
-        scaled_matmul(engine_, run_, types, purpose, products);
+        if (purpose.pass != ProductPass::forward) {
+            scaled_matmul(engine_, run_, types, purpose, products);
+        } else if (which.again) {
+            Run as_before{.seed = run_.seed, .step = run_.step, .layers = run_.layers};
+            Earlier& earlier = earlier_[label];
+            if (earlier.next < earlier.before.size()) as_before.scaling_history = earlier.before[earlier.next++];
+            scaled_matmul(engine_, as_before, types, purpose, products);
+        } else {
+            keep_history(label);
+            scaled_matmul(engine_, run_, types, purpose, products);
+        }
         return d;
     }
 
@@ -201,6 +212,26 @@ class Emulated {
     void set_training(bool training) { run_.training = training; }
 
   private:
+    /// What delayed scales remembered of a layer before each of its forward products, in their order, until a
+    /// checkpoint has computed them again.
+    struct Earlier {
+        static constexpr std::size_t most = 1024;  // where nothing is computed again
+        std::vector<ScalingHistory> before{};
+        std::size_t next = 0;  // of these the one that is computed again next
+    };
+
+    void keep_history(const std::string& label) {
+        const ScalingHistory& all = run_.scaling_history;
+        if (engine_.recipe.products.fprop.a.history.length == 0) return;
+        Earlier& earlier = earlier_[label];
+        if (earlier.next > 0 || earlier.before.size() == Earlier::most) earlier = {};
+        ScalingHistory& kept = earlier.before.emplace_back();
+        const std::string begin = label + ", ";
+        for (auto entry = all.lower_bound(begin); entry != all.end() && entry->first.starts_with(begin); ++entry) {
+            kept.insert(*entry);
+        }
+    }
+
     /// What an optimizer keeps between steps, by kind of parameter ("" for the ordinary ones), as the trainer's model
     /// has it (engine/tape/parameter.cpp).
     static py::dict kept_by_kind(const Recipe& r) {
@@ -245,6 +276,7 @@ class Emulated {
     Engine engine_;
     std::string backend_;
     Run run_;
+    std::map<std::string, Earlier> earlier_;  // by layer
     std::int64_t saturated_ = 0;
     std::mutex mutex_;  // of the run
 };
@@ -281,11 +313,14 @@ void add_emulation(py::module_& module) {
         .def(py::init<const std::string&, const std::string&, const py::object&, std::uint64_t,
                       const std::vector<std::string>&>())
         .def("set_linear_layers", &Emulated::set_linear_layers)
-        .def("matmul",
-             [](Emulated& self, const py::array& a, const py::array& b, const std::string& layer,
-                const std::string& operation, int pass, int gradient) {
-                 return self.matmul(a, b, {layer, operation, pass, gradient});
-             })
+        .def(
+            "matmul",
+            [](Emulated& self, const py::array& a, const py::array& b, const std::string& layer,
+               const std::string& operation, int pass, int gradient, bool again) {
+                return self.matmul(a, b, {layer, operation, pass, gradient, again});
+            },
+            py::arg("a"), py::arg("b"), py::arg("layer"), py::arg("operation"), py::arg("pass"), py::arg("gradient"),
+            py::arg("again") = false)
         .def("operate", &Emulated::operate)
         .def("sum_rows", &Emulated::sum_rows)
         .def("path", &Emulated::path)

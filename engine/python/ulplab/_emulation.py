@@ -78,7 +78,9 @@ class Emulation(Run):
     def multiply(self, name, a, b, purpose=None):
         """A * B in fp32, as the unit gives it, by the recipe's rules for its operands, rounded to the format of the recipe's
         steps; and the module it belongs to."""
-        module, layer, which, gradient = purpose or self.passes.purpose(a, b, self.module())
+        place = self.place() if self.passes.backward else None
+        module, layer, which, gradient = purpose or self.passes.purpose(
+            a, b, place.module if place is not None else self.module())
         for each in (a, b):
             if each.device.type != "cpu" or each.layout is not torch.strided:
                 raise NotImplementedError(f"emulate multiplies dense tensors on the CPU; aten::{name} has one of "
@@ -95,7 +97,7 @@ class Emulation(Run):
             result = torch.zeros(*torch.broadcast_shapes(x.shape[:-2], y.shape[:-2]), x.shape[-2], y.shape[-1])
         else:
             before = products.saturated
-            result = torch.from_numpy(products.matmul(x, y, layer, operation, which, gradient))
+            result = torch.from_numpy(products.matmul(x, y, layer, operation, which, gradient, self.passes.recomputing))
             counts.saturated += products.saturated - before
         self.count_products(module, which, products, x, result)
         return self.step(result), module
@@ -284,7 +286,10 @@ class Emulation(Run):
         """Arguments with parameters as the model sees them: in the recipe's format."""
         if self.low == "fp32":
             return args
-        return tuple(self.rounding.vector(x) if self._is_parameter(x) and x.is_floating_point()
+        # What a checkpoint has kept of a parameter is a tensor of its own.
+        again = self.passes.backward
+        return tuple(self.rounding.vector(x) if (self._is_parameter(x) or again and isinstance(x, torch.Tensor)
+                                                 and self.kinds.holds(x)) and x.is_floating_point()
                      and not (in_place and i == 0) else x for i, x in enumerate(args))
 
     def _optimizer(self, func, name, in_place, args, kwargs):

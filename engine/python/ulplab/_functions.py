@@ -1,5 +1,7 @@
 """What emulation does above autograd: PyTorch's functions as the user's code calls them."""
 
+import types
+
 import torch
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
@@ -52,9 +54,25 @@ def _fourier(run, func, x, *args, **kwargs):
     return func(x, *args, **kwargs)
 
 
-def _backward(run, func, *args, **kwargs):
-    with run.passes.of_autograd():
-        return func(*args, **kwargs)
+#: PyTorch's own code, which does not ask again who sees its functions.
+_run_backward, _run_grad = (types.FunctionType(f.__code__, {**vars(torch.autograd), "has_torch_function": lambda _: False},
+                                               f.__name__, f.__defaults__) for f in (torch.autograd.backward, torch.autograd.grad))
+_run_grad.__kwdefaults__ = torch.autograd.grad.__kwdefaults__
+
+
+def _backward(run, func, tensors, grad_tensors=None, retain_graph=None, create_graph=False, *args, **kwargs):
+    """Inside the mode that sees its calls: a checkpoint computes its forward pass again there."""
+    with run.passes.of_autograd(create_graph), run._functions:
+        return _run_backward(tensors, grad_tensors, retain_graph, create_graph, *args, **kwargs)
+
+
+def _tensor_backward(run, func, x, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+    return _backward(run, func, x, gradient, retain_graph, create_graph, inputs=inputs)
+
+
+def _grad(run, func, outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, *args, **kwargs):
+    with run.passes.of_autograd(create_graph), run._functions:
+        return _run_grad(outputs, inputs, grad_outputs, retain_graph, create_graph, *args, **kwargs)
 
 
 def _attention(run, func, *args, **kwargs):
@@ -77,4 +95,4 @@ def _sdpa(run, func, query, key, value, attn_mask=None, dropout_p=0.0, is_causal
 HANDLERS = {**_carried_types.HANDLERS, functional.scaled_dot_product_attention: _sdpa, functional.rms_norm: rms_norm,
             functional.linear: _linear, functional.bilinear: _bilinear, functional.multi_head_attention_forward: _attention,
             **{getattr(torch.fft, name): _fourier for name in dir(torch.fft) if name.endswith(("fft", "fft2", "fftn"))},
-            **{func: _backward for func in (torch.Tensor.backward, torch.autograd.backward, torch.autograd.grad)}}
+            torch.Tensor.backward: _tensor_backward, torch.autograd.backward: _backward, torch.autograd.grad: _grad}

@@ -110,6 +110,7 @@ class Native(Run):
 
     def _root_entered(self, module):
         self.optimizers.name(module)
+        self.passes.add_layers(module)
 
     def report(self) -> Report:
         """What was computed up to now: a Report."""
@@ -135,10 +136,11 @@ class Native(Run):
 
     def multiply(self, name, a, b, purpose=None):
         """A * B in fp32, in the row of the operands' type."""
-        module, layer, which, gradient = purpose or self.passes.purpose(a, b, self.module())
         place = self.place() if self.passes.backward else None
-        if place is not None:
-            module = place.module
+        module = place.module if place is not None else self.module()
+        found, layer, which, gradient = purpose or self.passes.purpose(a, b, module)
+        if place is None:
+            module = found
         x, y = (each.detach().float().contiguous().numpy() for each in (a, b))
         engine = self.engine(self._type, self.option(module))
         result = torch.from_numpy(engine.matmul(x, y, layer, _torch_products.OPERATIONS[name], which, gradient))

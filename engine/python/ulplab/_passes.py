@@ -29,32 +29,35 @@ class Passes:
     """Remembers the operands of forward products: a backward product reads one of them."""
 
     def __init__(self):
-        self.backward = 0  # runs of autograd's engine, one inside the other
+        self.runs = []  # of autograd's engine, one inside the other: whether each makes a graph
+        self.module_again = False  # whether a checkpoint's module computes again, also where it switches gradients off
         self.layers = OrderedDict()  # linear layers by the place of their weights: (name, weight)
+        self._weights = {}  # the weights by the layers' names
         self._kept = OrderedDict()
         self._sources = OrderedDict()
         self._latest = None  # (place, source, result's storage) of the latest result that has no backward pass
         self._gradients = {}
 
     @contextlib.contextmanager
-    def of_autograd(self):
+    def of_autograd(self, makes_graph):
         """Autograd runs inside."""
-        self.backward += 1
+        self.runs.append(bool(makes_graph))
         try:
             yield
         finally:
-            self.backward -= 1
-            if self.backward == 0:
+            self.runs.pop()
+            if not self.runs:
                 self.clear()
 
-    @contextlib.contextmanager
-    def computed_again(self):
-        """A checkpoint's forward pass runs inside, in the middle of a backward one."""
-        before, self.backward = self.backward, 0
-        try:
-            yield
-        finally:
-            self.backward = before
+    @property
+    def backward(self):
+        """Whether what runs belongs to a backward pass."""
+        return bool(self.runs) and not self.recomputing
+
+    @property
+    def recomputing(self):
+        """Whether a checkpoint computes a forward pass again: autograd itself has switched gradients off."""
+        return bool(self.runs) and (self.module_again or not self.runs[-1] and torch.is_grad_enabled())
 
     def clear(self):
         self._kept.clear()
@@ -72,6 +75,7 @@ class Passes:
                     and each.in_proj_weight is not None:
                 self.layers.setdefault(_place(each.in_proj_weight),
                                        (f"{name}.in_proj".lstrip("."), each.in_proj_weight))
+        self._weights = dict(self.layers.values())
         return len(self.layers) > before
 
     def layer_of(self, weight, module):
@@ -129,6 +133,10 @@ class Passes:
         of_a, of_b = (self._kept.get(_place(x)) for x in (a, b))
         records, gradient = (of_b, SIDE_A) if of_b else (of_a, SIDE_B)
         if not records:
+            # A checkpoint computes again up to its last product, whose operands nobody has seen then.
+            weight, shape = self._weights.get(module, a).shape, (a.shape[-2], b.shape[-1])
+            if module in self._weights and shape in (weight, weight[::-1]):
+                return Purpose(module, module, WGRAD, SIDE_A if shape == weight else SIDE_B)
             return Purpose(module, module, DGRAD, SIDE_A)
         # Layers that share an input meet it in reverse order on the way back.
         module, layer, side, _ = records[-1]

@@ -23,6 +23,7 @@ NAMES = {
     ("torch.utils._pytree", "tree_map"): "the tensors among arguments and results; tree_leaves, too",
     ("torch.multiprocessing.reductions", "StorageWeakRef"): "whether a storage is in use; the fp32 run beside keeps none",
     ("torch.nn.functional", "has_torch_function"): "who sees functions; attention runs as written, without the question",
+    ("torch.autograd", "has_torch_function"): "the same of backward and grad",
     ("torch", "_disable_dynamo"): "wraps what modes do; keeps the compiler out of it",
     ("torch._C", "_current_autograd_node"): "whose backward pass runs",
     ("torch._C._autograd", "_get_sequence_nr"): "the number of the forward operation that runs",

@@ -170,7 +170,7 @@ class Run(TorchDispatchMode):
                 raise ValueError(no_match(pattern, self._names.values()))
 
     def _entered(self, module, args):
-        if not self._stack:
+        if not self._stack and not self.passes.runs:  # a checkpoint begins with a part, whose name is known
             _private.hide_from_compiler(Run)
             for name, each in module.named_modules():
                 self._names[id(each)] = name or type(module).__name__
@@ -179,8 +179,7 @@ class Run(TorchDispatchMode):
         if self._matched:
             self._mark_patterns(path)
         self._stack.append(path)
-        if self.passes.backward and len(self._stack) == 1:
-            self.passes.backward, self._before = 0, self.passes.backward  # a checkpoint computes it again
+        self.passes.module_again = self.passes.recomputing
 
     def _mark_patterns(self, path):
         if path not in self._fp32:
@@ -195,10 +194,8 @@ class Run(TorchDispatchMode):
     def _left(self, module, args, result):
         if self._stack:
             self._stack.pop()
-            if not self._stack and self._before:
-                self.passes.backward, self._before = self._before, 0
+            self.passes.module_again = self.passes.module_again and bool(self._stack)
 
-    _before = 0
     _has_casts = False
 
     def unit_of(self, tensor):

@@ -406,19 +406,43 @@ def test_a_convolution_that_overflows_is_named():
 
 # ---- everything that PyTorch has ----
 
-@pytest.mark.parametrize("recipe", [None, "mixed_fp16"])
-def test_checkpoints_compute_the_same(recipe):
+class Block(torch.nn.Module):
+    """Attention between two products, a norm with a parameter of its own, and a gate."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm, self.layers = torch.nn.Parameter(torch.rand(16)), torch.nn.ModuleList(torch.nn.Linear(16, 16) for _ in range(4))
+
+    def forward(self, x):
+        q = self.layers[0](x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * self.norm)
+        q = q.reshape(*x.shape[:-1], 2, 8).transpose(-2, -3)
+        x = x + functional.scaled_dot_product_attention(q, q, q, is_causal=True).transpose(-2, -3).reshape(x.shape)
+        return x + self.layers[3](functional.silu(self.layers[1](x)) * self.layers[2](x))
+
+
+@pytest.mark.parametrize("unit, recipe", [("h100", None), ("h100", "mixed_fp16"), ("h100", "te_delayed"),
+                                          ("h100", "deepseek_v3"), ("b200", "nvfp4")])
+@pytest.mark.parametrize("fp32", [[], ["0.layers.1"]])
+def test_checkpoints_compute_the_same(unit, recipe, fp32):
     found = []
     for reentrant in (None, True, False):
-        model, x = mlp()
+        torch.manual_seed(1)
+        model, x = torch.nn.Sequential(Block(), Block()), torch.randn(2, 8, 16)
         if recipe is None:
             model, x = model.half(), x.half()
+        if reentrant is not None:
+            model.forward = lambda x, blocks=model: [x := checkpoint(each, x, use_reentrant=reentrant) for each in blocks][-1]
         x.requires_grad_()
-        with ulplab.torch.emulate("h100", recipe):
-            y = model(x) if reentrant is None else checkpoint(model, x, use_reentrant=reentrant)
-            y.float().pow(2).sum().backward()
-        found.append(model[0].weight.grad)
-    assert torch.equal(found[0], found[1]) and torch.equal(found[0], found[2])
+        optimizer = torch.optim.SGD(model.parameters(), 0.01)
+        with ulplab.torch.emulate(unit, recipe, fp32=fp32) as run:
+            for _ in range(2):
+                model(x).float().pow(2).sum().backward()
+                optimizer.step()
+        counts = {name: {which: n for which, n in each["products"].items() if which != "forward"}
+                  for name, each in run.report().modules.items() if name}
+        found.append(([each.detach() for each in model.parameters()], counts))
+    for numbers, counts in found[1:]:
+        assert all(map(torch.equal, numbers, found[0][0])) and counts == found[0][1]
 
 
 @pytest.mark.filterwarnings("ignore")
