@@ -1,6 +1,7 @@
 """What emulation does above autograd: PyTorch's functions as the user's code calls them."""
 
 import types
+import warnings
 
 import torch
 from torch.nn import functional
@@ -9,6 +10,7 @@ from torch.overrides import TorchFunctionMode
 from . import _autocast, _carried_types
 from ._attention import as_written, attention, fused_attention, tiled_attention
 from ._engine_operations import rms_norm
+from ._private import compiled_runs
 
 
 class Functions(TorchFunctionMode):
@@ -22,6 +24,10 @@ class Functions(TorchFunctionMode):
         kwargs = kwargs or {}
         if self._run._paused or not self._run.is_innermost():
             return func(*args, **kwargs)
+        if not self._run.compiled and compiled_runs():
+            self._run.compiled = True
+            warnings.warn("torch.compile compiles nothing inside emulate: the callable runs as it is written, with the results of "
+                          "eager mode; call it outside of the block to have it compiled", stacklevel=2)
         if torch.is_autocast_enabled("cuda"):
             args, kwargs = _autocast.cast(getattr(func, "__name__", ""), args, kwargs)
         elif self._run.by_types and self._run.has_fp32:

@@ -9,6 +9,7 @@ import contextlib
 import gc
 import importlib
 import sys
+import warnings
 import weakref
 
 import torch
@@ -25,6 +26,7 @@ NAMES = {
     ("torch.nn.functional", "has_torch_function"): "who sees functions; attention runs as written, without the question",
     ("torch.autograd", "has_torch_function"): "the same of backward and grad",
     ("torch", "_disable_dynamo"): "wraps what modes do; keeps the compiler out of it",
+    ("torch._C._dynamo.eval_frame", "get_eval_frame_callback"): "whether a callable of torch.compile runs",
     ("torch._C", "_current_autograd_node"): "whose backward pass runs",
     ("torch._C._autograd", "_get_sequence_nr"): "the number of the forward operation that runs",
 }
@@ -118,6 +120,28 @@ def running_node():
     """The number of the node whose backward pass runs, -1 without one."""
     node = torch._C._current_autograd_node()
     return -1 if node is None else node._sequence_nr()
+
+
+def compiled_runs():
+    """Whether what runs was called by way of torch.compile."""
+    return callable(torch._C._dynamo.eval_frame.get_eval_frame_callback())
+
+
+def is_compiled(module):
+    """Whether a module is torch.compile's, around the user's own."""
+    return type(module).__name__ == "OptimizedModule"
+
+
+@contextlib.contextmanager
+def without_word_of_hooks():
+    """torch.compile warns of hooks on all modules, which are emulation's own: ours says what happens."""
+    warnings.filterwarnings("ignore", "Using `torch.compile.module.` when there are global hooks")
+    ours = warnings.filters[0]
+    try:
+        yield
+    finally:
+        if ours in warnings.filters:
+            warnings.filters.remove(ours)
 
 
 def hide_from_compiler(mode):

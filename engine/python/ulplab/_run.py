@@ -71,6 +71,7 @@ class Run(TorchDispatchMode):
     by_types = False  # whether the tensors' own types decide
     attention = None  # how scaled_dot_product_attention is computed by tiles: arguments of ulplab.attention
     attention_used = False
+    compiled = False  # whether a callable of torch.compile has run, which is said once
     MOST_PLACES = 1 << 17  # of operations whose backward pass has not come
 
     OPTIONS = ("recipe", "order", "unit")
@@ -144,6 +145,7 @@ class Run(TorchDispatchMode):
                 stack.callback(each)
             stack.enter_context(_kernels_that_show_products())
             stack.enter_context(_private.as_on_a_card())
+            stack.enter_context(_private.without_word_of_hooks())
             stack.enter_context(self._functions)
             active.append(self)
             stack.callback(active.remove, self)
@@ -170,10 +172,12 @@ class Run(TorchDispatchMode):
                 raise ValueError(no_match(pattern, self._names.values()))
 
     def _entered(self, module, args):
+        if _private.is_compiled(module):  # the user's own is entered next
+            return
         if not self._stack and not self.passes.runs:  # a checkpoint begins with a part, whose name is known
             _private.hide_from_compiler(Run)
             for name, each in module.named_modules():
-                self._names[id(each)] = name or type(module).__name__
+                self._names[id(each)] = name.replace("._orig_mod", "") or type(module).__name__
             self._root_entered(module)
         path = self._names.get(id(module), type(module).__name__)
         if self._matched:
@@ -192,7 +196,7 @@ class Run(TorchDispatchMode):
             self._option_of[path] = next((each for each in hits if each in self._options), None)
 
     def _left(self, module, args, result):
-        if self._stack:
+        if self._stack and not _private.is_compiled(module):
             self._stack.pop()
             self.passes.module_again = self.passes.module_again and bool(self._stack)
 
@@ -290,7 +294,7 @@ class Run(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        if self._paused or types or not self.is_innermost():  # tensors of other classes (FakeTensor) compute by themselves
+        if self._paused or types or active[-1] is not self:  # tensors of other classes (FakeTensor) compute by themselves
             return func(*args, **kwargs)
         for x in args:
             if isinstance(x, torch.Tensor) and (not x.is_cpu or x.layout is not torch.strided):

@@ -4,6 +4,7 @@ import collections
 import copy
 import importlib
 import json
+import warnings
 
 import numpy
 import pytest
@@ -445,18 +446,24 @@ def test_checkpoints_compute_the_same(unit, recipe, fp32):
         assert all(map(torch.equal, numbers, found[0][0])) and counts == found[0][1]
 
 
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("recipe", [None, "mixed_fp16"])
 def test_inference_mode_compiled_models_and_shapes_alone(recipe):
     model, x = mlp()
     if recipe is None:
         model, x = model.half(), x.half()
-    with torch.no_grad(), ulplab.torch.emulate("h100", recipe):
-        y = model(x)
-        with torch.inference_mode():
-            assert torch.equal(model(x), y)
-        assert torch.equal(torch.compile(model)(x), y)
-        assert copy.deepcopy(model).to("meta")(x.to("meta")).shape == y.shape
+    with warnings.catch_warnings(record=True) as said, torch.no_grad():
+        warnings.simplefilter("always")
+        with ulplab.torch.emulate("h100", recipe) as run:
+            y = model(x)
+            with torch.inference_mode():
+                assert torch.equal(model(x), y)
+            compiled = torch.compile(model)
+            assert torch.equal(compiled(x), y) and torch.equal(compiled(x), y)
+            assert torch.equal(torch.compile(lambda z: model(z))(x), y)
+            assert copy.deepcopy(model).to("meta")(x.to("meta")).shape == y.shape
+    assert [str(each.message)[:46] for each in said if "torch.compile" in str(each.message) and each.category is UserWarning] == [
+        "torch.compile compiles nothing inside emulate:"]
+    assert "OptimizedModule" not in run.report().modules
 
 
 def test_what_is_not_emulated_is_computed_and_listed():
