@@ -262,25 +262,30 @@ void tally_words(const float* values, std::size_t count, std::int64_t* zeros, st
     }
 }
 
-/// Whether no number is infinite or NaN.
+/// The largest word without its sign; 0 of no words.
 template <class Vec>
-bool all_words_finite(const float* values, std::size_t count) {
+std::uint32_t largest_word(const float* values, std::size_t count) {
     constexpr std::size_t lanes = Vec::lanes;
     const auto magnitude_bits = Vec::set(0x7FFFFFFF);
-    auto even = Vec::set(0), odd = Vec::set(0);  // the largest magnitudes
+    auto even = Vec::set(0), odd = Vec::set(0);
     std::size_t i = 0;
     for (; i + 2 * lanes <= count; i += 2 * lanes) {
         even = Vec::max(even, Vec::bit_and(Vec::load(values + i), magnitude_bits));
         odd = Vec::max(odd, Vec::bit_and(Vec::load(values + i + lanes), magnitude_bits));
     }
-    bool finite = !Vec::any(Vec::greater(Vec::max(even, odd), Vec::set(0x7F7FFFFF)));
-    for (; i < count; ++i) finite = finite && magnitude_of(values + i) < 0xFF000000;
-    return finite;
+    std::uint32_t words[lanes], largest = 0;
+    Vec::store(words, Vec::max(even, odd));
+    for (const std::uint32_t word : words) largest = word > largest ? word : largest;
+    for (; i < count; ++i) {
+        const std::uint32_t word = magnitude_of(values + i) >> 1;
+        largest = word > largest ? word : largest;
+    }
+    return largest;
 }
 
 template <class Vec>
 constexpr ExponentKernels make_kernels() {
-    return {count_fields<Vec>, tally_words<Vec>, all_words_finite<Vec>};
+    return {count_fields<Vec>, tally_words<Vec>, largest_word<Vec>};
 }
 
 }  // namespace

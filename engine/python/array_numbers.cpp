@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "engine/products/matmul.hpp"
+#include "engine/watching/histogram.hpp"
 #include "softfloat/arithmetic.hpp"
 #include "softfloat/array/array.hpp"
 #include "softfloat/comparison.hpp"
@@ -533,17 +535,12 @@ RoundingCounts round_and_count(const FloatFormat& format, float* numbers, std::i
             Context part = context;
             part.first += static_cast<std::uint64_t>(i);
             round_array(format, std::span<float>(x, n), part);
-            constexpr std::int32_t infinity = 0x7F800000;
-            std::int32_t lost = 0, most = 0;
-            for (std::size_t j = 0; j < n; ++j) {
-                const std::int32_t was = std::bit_cast<std::int32_t>(before[j]) & 0x7FFFFFFF;
-                const std::int32_t is = std::bit_cast<std::int32_t>(x[j]) & 0x7FFFFFFF;
-                lost += static_cast<int>(was != 0) & static_cast<int>(is == 0);
-                most = std::max(most, is);
-            }
-            counts.underflows += lost;
-            counts.largest = std::max(counts.largest, std::bit_cast<float>(std::min(most, infinity)));
-            for (std::size_t j = 0; most >= infinity && j < n; ++j) {
+            const std::span<const float> rounded(x, n);
+            counts.underflows += tally_of(rounded).zeros - tally_of({before.data(), n}).zeros;  // a zero stays one
+            const float most = largest_magnitude(rounded);
+            constexpr float infinity = std::numeric_limits<float>::infinity();
+            counts.largest = std::max(counts.largest, std::isnan(most) ? infinity : most);
+            for (std::size_t j = 0; !std::isfinite(most) && j < n; ++j) {
                 if (std::isfinite(x[j])) continue;
                 ++counts.not_finite;
                 counts.overflows += static_cast<int>(std::isfinite(before[j]));

@@ -110,33 +110,35 @@ class Emulated {
                                               y.batches, y.rows, y.cols));
         }
         const std::int64_t batches = std::max(x.batches, y.batches);
-        std::vector<py::ssize_t> shape{x.rows, y.cols};
+        Shape shape{x.rows, y.cols};
         if (a.ndim() == 3 || b.ndim() == 3) shape.insert(shape.begin(), batches);
-        py::array d(float_type(4), shape);
-        auto* const numbers = static_cast<float*>(d.mutable_data());
+        Tensor d = Tensor::unset(shape);
+        float* const numbers = d.data();
         const std::string label = which.layer + "/" + which.operation;
         ProductPurpose purpose{label, static_cast<ProductPass>(which.pass),
                                static_cast<ProductPurpose::Gradient>(which.gradient), &recipe.products};
         purpose.gradient_used_before = purpose.pass == ProductPass::weight_gradient;
         purpose.saturated = &saturated_;
-        const py::gil_scoped_release unlocked;
-        const std::lock_guard lock(mutex_);
-        std::vector<MatrixProduct> products;
-        for (std::int64_t i = 0; i < batches; ++i) {
-            products.push_back({x.view(i), y.view(i), {numbers + i * x.rows * y.cols, x.rows, y.cols}});
+        {
+            const py::gil_scoped_release unlocked;
+            const std::lock_guard lock(mutex_);
+            std::vector<MatrixProduct> products;
+            for (std::int64_t i = 0; i < batches; ++i) {
+                products.push_back({x.view(i), y.view(i), {numbers + i * x.rows * y.cols, x.rows, y.cols}});
+            }
+            if (purpose.pass != ProductPass::forward) {
+                scaled_matmul(engine_, run_, types, purpose, products);
+            } else if (which.again) {
+                Run as_before{.seed = run_.seed, .step = run_.step, .layers = run_.layers};
+                Earlier& earlier = earlier_[label];
+                if (earlier.next < earlier.before.size()) as_before.scaling_history = earlier.before[earlier.next++];
+                scaled_matmul(engine_, as_before, types, purpose, products);
+            } else {
+                keep_history(label);
+                scaled_matmul(engine_, run_, types, purpose, products);
+            }
         }
-        if (purpose.pass != ProductPass::forward) {
-            scaled_matmul(engine_, run_, types, purpose, products);
-        } else if (which.again) {
-            Run as_before{.seed = run_.seed, .step = run_.step, .layers = run_.layers};
-            Earlier& earlier = earlier_[label];
-            if (earlier.next < earlier.before.size()) as_before.scaling_history = earlier.before[earlier.next++];
-            scaled_matmul(engine_, as_before, types, purpose, products);
-        } else {
-            keep_history(label);
-            scaled_matmul(engine_, run_, types, purpose, products);
-        }
-        return d;
+        return array_from(std::move(d));
     }
 
     /// The result of an operation (operations.hpp), or from that of the result the gradients of its inputs, with their
@@ -157,8 +159,9 @@ class Emulated {
             results = cotangent ? gradients(engine_, call, *cotangent) : compute(engine_, call);
         }
         py::list tensors;
-        for (const Tensor& each : results.tensors) {
-            tensors.append(py::make_tuple(array_from(each), each.format() == formats::fp32));
+        for (Tensor& each : results.tensors) {
+            const bool in_fp32 = each.format() == formats::fp32;
+            tensors.append(py::make_tuple(array_from(std::move(each)), in_fp32));
         }
         return py::make_tuple(tensors, results.overflows, results.underflows);
     }
@@ -168,9 +171,9 @@ class Emulated {
         Tensor rows = tensor_from(matrix);
         if (!single) rows.round_to_format(engine_.recipe.stored(engine_.recipe.low));
         const py::gil_scoped_release unlocked;
-        const Tensor sums = sum_of_rows(engine_, rows);
+        Tensor sums = sum_of_rows(engine_, rows);
         const py::gil_scoped_acquire lock;
-        return array_from(sums);
+        return array_from(std::move(sums));
     }
 
     [[nodiscard]] py::dict recipe() const {

@@ -230,10 +230,10 @@ Matrices load_matrices(const py::array& array, const FloatFormat& format, const 
     }
     matrices.keep = packed(array);
     set_packed(matrices, matrices.keep);
-    matrices.buffer = std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(array.size()));
-    matrices.data = matrices.buffer.get();
+    matrices.buffer = Storage<float>(static_cast<std::size_t>(array.size()));
+    matrices.data = matrices.buffer.data();
     const Words words = words_of(matrices.keep, source, name);
-    const auto found = numbers_on_grid(words, format, rounding, matrices.buffer.get());
+    const auto found = numbers_on_grid(words, format, rounding, matrices.buffer.data());
     if (found) throw_off_grid(name, matrices.keep, *found, format);
     return matrices;
 }

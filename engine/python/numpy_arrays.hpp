@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "engine/python/array_numbers.hpp"
+#include "engine/tensor/storage.hpp"
 #include "softfloat/matrix_view.hpp"
 
 namespace ulp::python {
@@ -59,8 +60,8 @@ py::dtype type_of_words(const FloatFormat& format);
 
 /// Matrices of numbers in fp32, one for each of a batch: where they lie, or converted.
 struct Matrices {
-    py::array keep;                   // what the numbers lie in,
-    std::unique_ptr<float[]> buffer;  // or their copy
+    py::array keep;         // what the numbers lie in,
+    Storage<float> buffer;  // or their copy
     const float* data = nullptr;
     std::int64_t batches = 1, rows = 0, cols = 0;
     std::int64_t batch_stride = 0, row_stride = 0, col_stride = 1;

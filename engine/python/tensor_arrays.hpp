@@ -1,9 +1,11 @@
-// NumPy's float32 arrays as the trainer's tensors, and back: copies.
+// NumPy's float32 arrays as the trainer's tensors, copied, and tensors as arrays that own them.
 #pragma once
 
 #include <pybind11/numpy.h>
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "engine/tensor/tensor.hpp"
@@ -18,10 +20,13 @@ inline Tensor tensor_from(const Floats& array) {
     return tensor;
 }
 
-inline pybind11::array_t<float> array_from(const Tensor& tensor) {
-    pybind11::array_t<float> array(std::vector<pybind11::ssize_t>(tensor.shape().begin(), tensor.shape().end()));
-    std::copy_n(tensor.data(), tensor.size(), array.mutable_data());
-    return array;
+inline pybind11::array_t<float> array_from(Tensor tensor) {
+    auto owned = std::make_unique<Tensor>(std::move(tensor));
+    Tensor& kept = *owned;
+    const pybind11::capsule owner(owned.get(), [](void* p) { delete static_cast<Tensor*>(p); });
+    static_cast<void>(owned.release());
+    return pybind11::array_t<float>(std::vector<pybind11::ssize_t>(kept.shape().begin(), kept.shape().end()),
+                                    kept.data(), owner);
 }
 
 }  // namespace ulp::python

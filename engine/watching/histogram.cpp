@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "engine/kernels/exponent_counts.hpp"
 #include "softfloat/support/parallel.hpp"
@@ -19,9 +20,11 @@ Tally tally_of(std::span<const float> values, Simd simd) {
     return tally;
 }
 
-bool all_finite(std::span<const float> values, Simd simd) {
-    return kernels_of<ExponentKernels>(simd).all_finite(values.data(), values.size());
+float largest_magnitude(std::span<const float> values, Simd simd) {
+    return std::bit_cast<float>(kernels_of<ExponentKernels>(simd).largest(values.data(), values.size()));
 }
+
+bool all_finite(std::span<const float> values, Simd simd) { return std::isfinite(largest_magnitude(values, simd)); }
 
 Tally tally_of(std::span<const double> values) {
     constexpr std::uint64_t infinity = 0x7FF0000000000000;

@@ -32,6 +32,8 @@ struct Tally {
 Tally tally_of(std::span<const float> values, Simd simd = simd_choice());
 Tally tally_of(std::span<const double> values);
 
+/// The largest magnitude, 0 of no numbers; a NaN is larger than infinity.
+float largest_magnitude(std::span<const float> values, Simd simd = simd_choice());
 /// Whether no number is infinite or NaN.
 bool all_finite(std::span<const float> values, Simd simd = simd_choice());
 bool all_finite(std::span<const double> values);

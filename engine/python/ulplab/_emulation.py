@@ -132,8 +132,11 @@ class Emulation(Run):
     @staticmethod
     def marks(args):
         """The strongest mark among operands."""
-        return max((getattr(x, "_ulplab_single", NOT_SINGLE) for x in args if isinstance(x, torch.Tensor)),
-                   default=NOT_SINGLE)
+        strongest = NOT_SINGLE
+        for x in args:
+            if isinstance(x, torch.Tensor) and (mark := getattr(x, "_ulplab_single", NOT_SINGLE)) > strongest:
+                strongest = mark
+        return strongest
 
     @staticmethod
     def is_marked(tensor):
@@ -186,10 +189,11 @@ class Emulation(Run):
         known = self._kinds.get(func)
         if known is None:
             known = self._kinds[func] = self._classify(func)
-        if known[0] not in ("move", "view"):
-            self.remember_place()
-            if (known[0] == "product" and known[1] in self.fp32_products or self.in_fp32()) and not self.stepping:
-                return known[1], self._in_single(func, *known[:2], args, kwargs)
+        if known[0] == "move" or known[0] == "view":
+            return known[1], self._move(func, known[0], known[2], args, kwargs)
+        self.remember_place()
+        if (known[0] == "product" and known[1] in self.fp32_products or self.in_fp32()) and not self.stepping:
+            return known[1], self._in_single(func, *known[:2], args, kwargs)
         if known[1].startswith("_foreach_") and known[0] == "unknown":
             return known[1], self._one_by_one(func, known[1], known[2], args, kwargs)
         result = self._compute(func, *known, args, kwargs)
@@ -230,8 +234,6 @@ class Emulation(Run):
         return None if in_place else results
 
     def _compute(self, func, kind, name, in_place, args, kwargs):
-        if kind in ("move", "view"):
-            return self._move(func, kind, in_place, args, kwargs)
         if self.stepping:
             return self._optimizer(func, name, in_place, args, kwargs)
         if kind == "product":
@@ -266,7 +268,7 @@ class Emulation(Run):
         result = func(*args, **kwargs)
         if how := self.marks(args):
             self.mark(result, how)
-        if kind == "view" and any(self._is_parameter(x) for x in args):
+        if kind == "view" and self._is_parameter(args[0]):
             for each in floats(result):
                 each._ulplab_parameter = True
         return result
@@ -279,18 +281,17 @@ class Emulation(Run):
     @staticmethod
     def _is_parameter(x):
         """Whether a value is a parameter, or a view of one."""
-        return isinstance(x, torch.nn.Parameter) or (isinstance(x, torch.Tensor) and
-                                                     getattr(x, "_ulplab_parameter", False))
+        return isinstance(x, torch.Tensor) and (getattr(x, "_ulplab_parameter", False) or
+                                                type(x) is not torch.Tensor and isinstance(x, torch.nn.Parameter))
 
     def _as_seen(self, args, in_place):
         """Arguments with parameters as the model sees them: in the recipe's format."""
         if self.low == "fp32":
             return args
-        # What a checkpoint has kept of a parameter is a tensor of its own.
-        again = self.passes.backward
-        return tuple(self.rounding.vector(x) if (self._is_parameter(x) or again and isinstance(x, torch.Tensor)
-                                                 and self.kinds.holds(x)) and x.is_floating_point()
-                     and not (in_place and i == 0) else x for i, x in enumerate(args))
+        for i, x in enumerate(args):
+            if self._is_parameter(x) and x.is_floating_point() and not (in_place and i == 0):
+                args = (*args[:i], self.rounding.vector(x), *args[i + 1:])
+        return args
 
     def _optimizer(self, func, name, in_place, args, kwargs):
         if name.startswith("_fused_"):  # fp32 inside; weights and state are rounded when the step is over
@@ -311,7 +312,7 @@ class Emulation(Run):
 
     def _rounded(self, func, name, in_place, args, kwargs):
         tensors = floats(args)
-        single = name in self.single or any(self.is_marked(x) for x in tensors)
+        single = name in self.single or self.marks(tensors) > NOT_SINGLE
         if self.passes.backward and name.endswith(("_backward", "_backward_data")) and name not in self.single:
             single = False  # the gradient of a low operand is low
         if not self._inside(tensors):

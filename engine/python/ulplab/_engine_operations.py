@@ -71,11 +71,14 @@ def _refused(aten, x, args, kwargs):
 
 def _safe_softmax(run, x, dim, dtype=None):
     """Rows without any finite score are 0, and so are their gradients: those of a row with one finite score."""
-    hidden = (x == -math.inf).all(-1, keepdim=True)
-    if hidden.any():
+    if dtype not in (None, x.dtype) or x.numel() == 0:
+        return NotImplemented
+    hidden = x.amax(-1, keepdim=True) == -math.inf
+    any_hidden = bool(hidden.any())
+    if any_hidden:
         x = x.masked_fill(hidden & (torch.arange(x.shape[-1]) == 0), 0)
-    y = NotImplemented if dtype not in (None, x.dtype) else _of_source("_softmax")(run, x, dim)
-    return y.masked_fill_(hidden, 0) if y is not NotImplemented and hidden.any() else y
+    y = _of_source("_softmax")(run, x, dim)
+    return y.masked_fill_(hidden, 0) if any_hidden and y is not NotImplemented else y
 
 
 def _from_result(aten):

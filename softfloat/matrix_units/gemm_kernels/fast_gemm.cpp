@@ -278,6 +278,7 @@ void run_tile(const Plan& plan, const PackedRows& a, std::int64_t i, const Packe
     load_tile(plan, a, i * rows_per_tile, b, j * plan.width, tile);
     support::prepare_to_write(plan.problem.d.part(tile.row, tile.col, tile.rows, tile.cols));
     run_segments(plan, a, b, tile);
+    if (!tile.has_suspects()) return store_tile(plan.problem, tile);
     if (takes_decoded(plan.model)) {
         settle_suspects<DecodedOperand>(plan, a.special, b.special, tile);
     } else {

@@ -69,12 +69,16 @@ struct BasicTile {
         }
     }
 
+    /// Marks of the columns that there are.
+    [[nodiscard]] std::uint64_t used() const { return cols == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << cols) - 1; }
+    [[nodiscard]] bool has_suspects() const {
+        return std::ranges::any_of(suspects, [this](std::uint64_t marks) { return (marks & used()) != 0; });
+    }
     /// f(i, j) for each marked element, row by row.
     template <class Function>
     void each_suspect(const Function& f) const {
-        const std::uint64_t used = cols == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << cols) - 1;
         for (std::int64_t i = 0; i < rows; ++i) {
-            std::uint64_t left = suspects[static_cast<std::size_t>(i)] & used;
+            std::uint64_t left = suspects[static_cast<std::size_t>(i)] & used();
             for (; left != 0; left &= left - 1) f(i, std::int64_t{std::countr_zero(left)});
         }
     }
