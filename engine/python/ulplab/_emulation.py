@@ -186,6 +186,8 @@ class Emulation(Run):
         self.not_emulated[func._schema.name] += 1
 
     def compute(self, func, args, kwargs):
+        if self.passes.marks and self.passes.backward:
+            self._remind(args)
         known = self._kinds.get(func)
         if known is None:
             known = self._kinds[func] = self._classify(func)
@@ -268,10 +270,23 @@ class Emulation(Run):
         result = func(*args, **kwargs)
         if how := self.marks(args):
             self.mark(result, how)
-        if kind == "view" and self._is_parameter(args[0]):
+        is_parameter = kind == "view" and self._is_parameter(args[0])
+        if is_parameter:
             for each in floats(result):
                 each._ulplab_parameter = True
+        if (how or is_parameter) and self.passes.recomputing:
+            for each in floats(result):
+                self.passes.marks[each.data_ptr(), each.shape] = how, is_parameter, each.untyped_storage()
         return result
+
+    def _remind(self, args):
+        """Marks what a checkpoint has kept, which PyTorch gives the backward pass as new tensors."""
+        for x in floats(args):
+            how, is_parameter, _ = self.passes.marks.get((x.data_ptr(), x.shape), (NOT_SINGLE, False, None))
+            if how:
+                self.mark(x, how)
+            if is_parameter:
+                x._ulplab_parameter = True
 
     def _check_value(self, x, mask, value):
         """RuntimeError for a number that PyTorch refuses in a tensor of the low type."""

@@ -11,11 +11,9 @@ class ParameterKinds:
     def __init__(self, kept):
         self._known = {}  # by id: (kind, parameter), which keeps the id in use
         self._weights = {}  # of linear layers, by the place of their numbers
-        self._all = {}  # by the place of their numbers
         self._kept = kept  # of these weights, by role: the format, whether it is scaled, the rounding
 
     def add(self, model):
-        self._all.update((each.untyped_storage().data_ptr(), each) for each in model.parameters())
         for module in model.modules():
             if isinstance(module, torch.nn.modules.batchnorm._BatchNorm):
                 for each in (module.weight, module.bias):
@@ -32,11 +30,6 @@ class ParameterKinds:
 
     def of(self, parameter):
         return self._known.get(id(parameter), ("",))[0]
-
-    def holds(self, tensor):
-        """Whether a tensor's numbers are a parameter's."""
-        place = tensor.untyped_storage().data_ptr()
-        return place in self._all and self._all[place].untyped_storage().data_ptr() == place
 
     def value_of(self, tensor):
         """The operand of a product as the model sees it: a linear layer's weight, or a view of all of it, as it is kept."""

@@ -37,6 +37,7 @@ class Passes:
         self._sources = OrderedDict()
         self._latest = None  # (place, source, result's storage) of the latest result that has no backward pass
         self._gradients = {}
+        self.marks = {}  # of tensors that a checkpoint has kept, by place and shape: how, whether a parameter, the storage
 
     @contextlib.contextmanager
     def of_autograd(self, makes_graph):
@@ -60,6 +61,7 @@ class Passes:
         return bool(self.runs) and (self.module_again or not self.runs[-1] and torch.is_grad_enabled())
 
     def clear(self):
+        self.marks.clear()
         self._kept.clear()
         self._sources.clear()
         self._gradients.clear()
