@@ -39,6 +39,7 @@ struct FloatFormat {
     int padding_bits = 0;        // zero bits below the fraction in the storage word (tf32: 13)
     int unused_exponents = 0;    // finite binades at the top that the format leaves out (custom formats)
     Saturation saturation{};     // what an overflow gives where the context leaves it open
+    bool largest_for_infinity = false;  // an infinite result is the largest number, not NaN (P3109's finite formats)
 
     /// Whether the values stand in a table. Code for a GPU has none.
     [[nodiscard]] constexpr bool is_table() const {

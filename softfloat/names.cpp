@@ -193,7 +193,8 @@ FloatFormat p3109_format(int bits, int precision, bool has_sign, bool extended) 
                         : has_sign ? Specials::negative_zero_nan
                                    : Specials::all_ones_nan,
             .has_sign = has_sign,
-            .even_codes = precision == 1};
+            .even_codes = precision == 1,
+            .largest_for_infinity = !extended};
 }
 
 NamedFormat named_format(std::string_view name) {

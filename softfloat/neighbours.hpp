@@ -14,7 +14,7 @@ constexpr std::uint64_t next_up_bits(const FloatFormat& format, std::uint64_t bi
     const std::uint64_t magnitude = magnitude_of(format, bits);
     if (is_infinity(format, bits)) return sign ? pack(format, true, format.max_finite_magnitude()) : bits;
     if (sign && magnitude != 0) return pack(format, true, magnitude - 1);
-    return magnitude == format.max_finite_magnitude() ? infinity_bits(format, false)
+    return magnitude == format.max_finite_magnitude() ? beyond_bits(format, false)
                                                       : pack(format, false, magnitude + 1);
 }
 constexpr std::uint64_t next_down_bits(const FloatFormat& format, std::uint64_t bits, Context& context) {
@@ -25,7 +25,7 @@ constexpr std::uint64_t next_down_bits(const FloatFormat& format, std::uint64_t 
     if (is_infinity(format, bits)) return sign ? bits : pack(format, false, format.max_finite_magnitude());
     if (!sign && magnitude != 0) return pack(format, false, magnitude - 1);
     if (!format.has_sign) return nan_bits(format);
-    return magnitude == format.max_finite_magnitude() ? infinity_bits(format, true) : pack(format, true, magnitude + 1);
+    return magnitude == format.max_finite_magnitude() ? beyond_bits(format, true) : pack(format, true, magnitude + 1);
 }
 
 /// x * 2^n, rounded once.

@@ -22,7 +22,7 @@ namespace ulp::quick {
 constexpr bool covers(const FloatFormat& format) {
     return format.has_sign && format.has_subnormals && format.precision() <= 24 && format.exponent_bits <= 8 &&
            format.unused_exponents == 0 && format.specials <= Specials::none && !format.even_codes &&
-           !format.saturation;
+           !format.saturation && !format.largest_for_infinity;
 }
 
 /// Whether this evaluation goes through fp64: not in constant expressions (1 / 0 is none in fp64), not on a GPU, where

@@ -82,12 +82,17 @@ constexpr std::uint64_t largest_bits(const FloatFormat& format, bool sign) {
     ULPLAB_OF_TABLE(format, tables::largest_bits(format, sign));
     return pack(format, sign, format.max_finite_magnitude());
 }
-/// Positive or negative infinity; the NaN of formats that have none; the largest number where there is neither.
-constexpr std::uint64_t infinity_bits(const FloatFormat& format, bool sign) {
+/// What follows the largest number of that sign: infinity; the NaN of formats that have none; the largest number where
+/// there is neither.
+constexpr std::uint64_t beyond_bits(const FloatFormat& format, bool sign) {
     ULPLAB_OF_TABLE(format, tables::infinity_bits(format, sign));
     if (format.has_infinity()) return pack(format, sign, format.infinity_magnitude());
     if (format.specials == Specials::negative_zero_nan) return nan_bits(format);
     return format.has_nan() ? pack(format, sign, format.nan_code()) : largest_bits(format, sign);
+}
+/// What stands for an infinity of that sign: what follows the largest number, or that itself.
+constexpr std::uint64_t infinity_bits(const FloatFormat& format, bool sign) {
+    return format.largest_for_infinity ? largest_bits(format, sign) : beyond_bits(format, sign);
 }
 
 /// -x: the other sign, also on a NaN that has one. Without a sign in the format there is no -x: NaN.

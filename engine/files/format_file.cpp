@@ -126,6 +126,9 @@ void require_sensible(const FloatFormat& format) {
     if (format.specials == Specials::one_nan_infinity && !format.has_sign && format.magnitude_mask() < 3) {
         fail("no code is left for a number; give more bits");
     }
+    if (format.largest_for_infinity && format.has_infinity()) {
+        fail("\"largest_for_infinity\" is of formats without infinities; give \"saturate\" as SatFinite");
+    }
     if (format.has_subnormals && format.max_finite_magnitude() <= format.fraction_mask()) {
         fail("no code is left for a normal number; give more exponent bits");
     }
@@ -146,6 +149,7 @@ FloatFormat fields_from(const Json& json) {
     format.has_subnormals = members.truth("subnormals", true);
     format.even_codes = members.truth("even_codes", false);
     format.saturation = saturation_by_name(members.text("saturate", "OvfInf"));
+    format.largest_for_infinity = members.truth("largest_for_infinity", false);
     members.text("name", "");
     members.refuse_others();
     require_sensible(format);
@@ -172,7 +176,8 @@ FloatFormat format_from_json(const Json& json) {
     if (json.is_object()) return json.contains("values") ? table_from(json) : fields_from(json);
     throw std::invalid_argument(
         "give the name of a format, an object of exponent_bits, fraction_bits, bias, sign, subnormals, specials (ieee, "
-        "all_ones_nan, negative_zero_nan, one_nan_infinity, none), even_codes and saturate, or a list of values");
+        "all_ones_nan, negative_zero_nan, one_nan_infinity, none), even_codes, saturate and largest_for_infinity, or a list "
+        "of values");
 }
 
 nlohmann::ordered_json format_json(const FloatFormat& format) {
@@ -205,6 +210,7 @@ nlohmann::ordered_json format_json(const FloatFormat& format) {
         if (!format.has_sign) json["sign"] = false;
         if (!format.has_subnormals) json["subnormals"] = false;
         if (format.even_codes) json["even_codes"] = true;
+        if (format.largest_for_infinity) json["largest_for_infinity"] = true;
     }
     if (format.saturation) json["saturate"] = name_of(format.saturation);
     return json;

@@ -513,7 +513,7 @@ void round_numbers(const FloatFormat& format, const Real* from, Real* to, std::i
                 if (!std::isnan(to[i + j])) continue;
                 const auto word = std::bit_cast<BitsOf<Real>>(before[j]);
                 const std::uint64_t code = is_nan(container, word) ? nan_with_payload(format, container, word)
-                                                                   : infinity_bits(format, sign_of(container, word));
+                                                                   : beyond_bits(format, sign_of(container, word));
                 to[i + j] = std::bit_cast<Real>(static_cast<BitsOf<Real>>(nan_with_payload(container, format, code)));
             }
         }

@@ -490,14 +490,14 @@ void add_format(py::module_& module) {
                 if (f.is_table()) return py::make_tuple(format_json(f).dump());
                 return py::make_tuple(f.exponent_bits, f.fraction_bits, f.bias, static_cast<int>(f.specials),
                                       f.has_sign, f.has_subnormals, f.padding_bits, f.unused_exponents, f.even_codes,
-                                      static_cast<int>(f.saturation.mode));
+                                      static_cast<int>(f.saturation.mode), f.largest_for_infinity);
             },
             [](const py::tuple& t) {
                 if (t.size() == 1) return format_from_json(nlohmann::json::parse(t[0].cast<std::string>()));
                 const auto at = [&](int i) { return t[static_cast<std::size_t>(i)].cast<int>(); };
                 return FloatFormat{
                     at(0),      at(1), at(2), static_cast<Specials>(at(3)),        at(4) != 0, at(5) != 0,
-                    at(8) != 0, at(6), at(7), static_cast<Saturation::Mode>(at(9))};
+                    at(8) != 0, at(6), at(7), static_cast<Saturation::Mode>(at(9)), at(10) != 0};
             }))
         .def_property_readonly("name", [](const FloatFormat& f) { return name_of(f); })
         .def_readonly("exponent_bits", &FloatFormat::exponent_bits)

@@ -22,8 +22,9 @@ requires std::is_arithmetic_v<Number> std::string text_of(Number number) {
 std::string text_of(const FloatFormat& f) {
     const auto known = named_formats();
     if (std::ranges::find(known, f, &NamedFormat::format) != known.end()) return name_of(f);
-    return fmt::format("{} bias {} specials {} sign {} subnormals {} padding {} unused {}", name_of(f), f.bias,
-                       text_of(f.specials), f.has_sign, f.has_subnormals, f.padding_bits, f.unused_exponents);
+    return fmt::format("{} bias {} specials {} sign {} subnormals {} padding {} unused {}{}", name_of(f), f.bias,
+                       text_of(f.specials), f.has_sign, f.has_subnormals, f.padding_bits, f.unused_exponents,
+                       f.largest_for_infinity ? " largest" : "");
 }
 std::string text_of(const CastRule& rule) { return fmt::format("{}={}", rule.op, text_of(rule.cast)); }
 std::string text_of(const Context& c) {

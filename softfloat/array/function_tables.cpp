@@ -12,7 +12,7 @@ namespace {
 
 /// Everything that the results depend on.
 using Key =
-    std::tuple<int, int, int, int, bool, bool, bool, int, int, int, Function, Rounding, Tininess, bool, bool, int, int>;
+    std::tuple<int, int, int, int, bool, bool, bool, int, int, int, bool, Function, Rounding, Tininess, bool, bool, int, int>;
 
 Key key_of(const FloatFormat& f, Function function, const Context& c) {
     return {f.exponent_bits,
@@ -25,6 +25,7 @@ Key key_of(const FloatFormat& f, Function function, const Context& c) {
             f.padding_bits,
             f.unused_exponents,
             f.saturation.mode,
+            f.largest_for_infinity,
             function,
             c.rounding,
             c.tininess,

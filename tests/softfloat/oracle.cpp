@@ -364,6 +364,7 @@ std::uint64_t Oracle::quiet_nan() const {
 }
 
 std::uint64_t Oracle::infinity(bool negative) const {
+    if (format_.largest_for_infinity) return word(negative, last_finite_);
     switch (format_.specials) {
         case Specials::ieee: {
             const std::uint64_t ones = (std::uint64_t{1} << format_.exponent_bits) - 1;

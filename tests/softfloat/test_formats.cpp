@@ -48,7 +48,7 @@ void check_pair_of(Mismatches& found, const Oracle& oracle, std::uint64_t a, std
 
 TEST_CASE("new formats of at most 8 bits: + - * / sqrt and fma of pairs equal the oracle") {
     std::uint64_t checks = 0;
-    for (const char* name : {"binary8p3se", "binary8p4ue", "binary8p1se", "binary8p1ue", "binary7p2uf", "binary8p3sf",
+    for (const char* name : {"binary8p3se", "binary8p4ue", "binary8p1se", "binary8p1ue", "binary7p2uf", "binary8p3sf", "binary8p5uf",
                              "e4m3ieee", "e3m4", "e4m3b11fnuz", "ue5m3", "ue4m3", "e8m0_even"}) {
         const FloatFormat format = format_by_name(name);
         const Oracle oracle(format);
@@ -220,7 +220,8 @@ TEST_CASE("arrays of formats that are looked up have the codes of the scalar con
     RandomWords random(4);
     std::uint64_t compared = 0, different = 0;
     for (const char* name : {"hif8", "posit8", "posit16", "dlfloat16", "int8", "e8m0", "e8m0_even", "binary8p3se",
-                             "binary8p3ue", "binary8p1se", "binary16p5ue", "binary16p1ue", "ue4m3", "e4m3ieee"}) {
+                             "binary8p3ue", "binary8p1se", "binary16p5ue", "binary16p1ue", "ue4m3", "e4m3ieee",
+                             "binary8p4sf", "binary8p4uf", "binary8p1sf", "binary12p5sf"}) {
         const FloatFormat format = format_by_name(name);
         std::vector<float> numbers;
         for (std::uint64_t code = 0; code >> format.code_bits() == 0; code += format.code_bits() > 8 ? 37 : 1) {
@@ -320,6 +321,39 @@ TEST_CASE("saturation by P3109's names") {
     CHECK(x == 57344.0F);
 }
 
+TEST_CASE("P3109's finite formats have the largest number where nothing saturates, and NaN below zero without a sign") {
+    int compared = 0;
+    for (int bits = 3; bits <= 16; ++bits) {
+        for (int precision = 1; precision <= bits; ++precision) {
+            for (const bool has_sign : {false, true}) {
+                if (has_sign && precision == bits) continue;
+                const std::string text =
+                    "binary" + std::to_string(bits) + "p" + std::to_string(precision) + (has_sign ? "sf" : "uf");
+                INFO(text);
+                const FloatFormat f = format_by_name(text);
+                REQUIRE(name_of(f) == text);
+                const std::uint64_t most = largest_bits(f, false);
+                const std::uint64_t below = has_sign ? largest_bits(f, true) : nan_bits(f);
+                Context context;
+                REQUIRE(infinite_bits(f, false, context) == most);
+                REQUIRE(infinite_bits(f, true, context) == below);
+                REQUIRE(next_up_bits(f, most, context) == nan_bits(f));
+                for (const Rounding rounding : deterministic_roundings) {
+                    const bool to_zero = !has_sign && (rounding == Rounding::toward_zero || rounding == Rounding::up);
+                    Context each{.rounding = rounding};
+                    REQUIRE(round_to_bits(f, false, f.emax() + 1, std::uint64_t{1}, each) == most);
+                    REQUIRE(each.flags == (flag::overflow | flag::inexact));
+                    REQUIRE(round_to_bits(f, true, f.emax() + 1, std::uint64_t{1}, each) == (to_zero ? 0 : below));
+                }
+                ++compared;
+            }
+        }
+    }
+    CHECK(compared == 252);
+    Context nan;
+    CHECK(is_nan(ulp::formats::e4m3fnuz, parse_bits(ulp::formats::e4m3fnuz, "1e9", nan)));
+}
+
 TEST_CASE("stochastic rounding A, B and C as P3109 defines them") {
     CHECK(rounding_by_name("cvt_rs") == Rounding::stochastic);
     CHECK(rounding_by_name("StochasticA") == Rounding::stochastic);
@@ -355,7 +389,9 @@ TEST_CASE("stochastic rounding A, B and C as P3109 defines them") {
 
 TEST_CASE("names of formats by rule") {
     CHECK(name_of(format_by_name("BINARY8P3SE")) == "binary8p3se");
-    CHECK(format_by_name("binary8p3sf") == formats::e5m2fnuz);
+    FloatFormat finite = format_by_name("binary8p3sf");
+    finite.largest_for_infinity = false;  // the same codes, other overflows
+    CHECK(finite == formats::e5m2fnuz);
     CHECK(format_by_name("float8_e4m3") == ieee_format(4, 3));
     CHECK(format_by_name("float8_e4m3fn") == formats::e4m3);
     for (int bits = 3; bits <= 16; ++bits) {

@@ -92,7 +92,9 @@ TEST_CASE("formats go to JSON and back") {
     for (const char* text : {R"({"exponent_bits": 3, "fraction_bits": 0, "specials": "none", "even_codes": true})",
                              R"({"exponent_bits": 3, "fraction_bits": 1, "sign": false, "specials": "none"})",
                              R"({"name": "t", "values": [0, 1, "inf", "nan"], "overflow": 1.5, "middles": [0.25]})",
-                             R"({"exponent_bits": 6, "fraction_bits": 9, "saturate": "SatPropagate"})"}) {
+                             R"({"exponent_bits": 6, "fraction_bits": 9, "saturate": "SatPropagate"})",
+                             R"({"exponent_bits": 4, "fraction_bits": 1, "bias": 9, "specials": "negative_zero_nan",
+                                 "largest_for_infinity": true})"}) {
         CHECK(format_from_json(format_json(from(text))) == from(text));
     }
 }
@@ -113,6 +115,8 @@ TEST_CASE("what makes no format is refused with the field's name") {
           std::string::npos);
     CHECK(refusal(R"({"exponent_bits": 4, "fraction_bits": 3, "specials": "nan"})").find("\"specials\" as one of") !=
           std::string::npos);
+    CHECK(refusal(R"({"exponent_bits": 4, "fraction_bits": 3, "largest_for_infinity": true})")
+              .starts_with("\"largest_for_infinity\" is of formats without infinities"));
     CHECK(refusal(R"({"exponent_bits": 4, "fraction_bits": 3, "sign": false, "specials": "negative_zero_nan"})")
               .find("all_ones_nan") != std::string::npos);
     CHECK(refusal(R"({"exponent_bits": 15, "fraction_bits": 20})").find("lie within fp64") != std::string::npos);

@@ -262,7 +262,7 @@ def test_formats_by_fields_by_values_and_by_file(tmp_path):
     assert ulplab.decode(numpy.array([0, 3], "u1"), nf2).tolist() == [-1, 1]
     (tmp_path / "mine.json").write_text(json.dumps({"exponent_bits": 3, "fraction_bits": 3}))
     assert ulplab.format(str(tmp_path / "mine.json")) == ulplab.format(4, -2, 3)
-    for each in (p3109, nf2, ulplab.format("hif8"), ulplab.format("binary8p1ue")):
+    for each in (p3109, nf2, ulplab.format("hif8"), ulplab.format("binary8p1ue"), ulplab.format("binary8p4sf")):
         assert pickle.loads(pickle.dumps(each)) == each and copy.deepcopy(each) == each
     for name in ("hif8", "posit16", "dlfloat16", "int8", "binary8p3se", "binary8p3ue", "binary8p1se", "ue5m3"):
         f = ulplab.format(name)
@@ -287,6 +287,10 @@ def test_saturation_and_stochastic_modes_by_their_names():
         assert ulplab.round(x, "e5m2", saturate=saturate).tolist() == expected
         assert ulplab.decode(ulplab.encode(x, "e5m2", saturate=saturate), "e5m2").tolist() == expected
         assert [each for v in x for each in [float(ulplab.show(float(v), "e5m2", saturate=saturate)[0]["value"])]] == expected
+    for name, expected in (("binary8p4sf", [240, -240]), ("binary8p4uf", [57344, numpy.nan]), ("e4m3fnuz", [numpy.nan] * 2)):
+        for round_to in (lambda v: ulplab.round(v, name), lambda v: ulplab.decode(ulplab.encode(v, name), name)):
+            for v in (x, x.astype("f8")):
+                numpy.testing.assert_array_equal(round_to(v), expected, name)
     with pytest.raises(ValueError, match="did you mean SatFinite"):
         ulplab.round(x, "e5m2", saturate="SatFinit")
     y = numpy.full(4000, 1 + 3 / 32, "f4")  # 3/4 of the way from 1 to 1.125
