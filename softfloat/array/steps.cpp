@@ -12,11 +12,6 @@
 namespace ulp::array {
 namespace {
 
-/// fp32 words in the order of their numbers, NaNs at both ends.
-constexpr std::uint32_t place_of(std::uint32_t word) { return word ^ (word >> 31 != 0 ? ~0U : 0x80000000U); }
-constexpr std::uint32_t word_at_place(std::uint32_t place) { return place ^ (place >> 31 != 0 ? 0x80000000U : ~0U); }
-std::uint32_t place_of_number(float x) { return place_of(std::bit_cast<std::uint32_t>(x)); }
-
 /// What one element is made of, for each format and context: kept while they are among the last 32.
 template <class Value>
 struct Kept {
@@ -43,50 +38,50 @@ std::shared_ptr<const Value> kept(const FloatFormat& format, const Context& cont
     return last.value;
 }
 
-/// The places between which the result changes at most once: the format's numbers, and where what is flushed or no
+/// The fp32 words between which the result changes at most once: the format's numbers, and where what is flushed or no
 /// number begins.
-std::vector<std::uint32_t> places_of(const FloatFormat& format) {
+std::vector<std::uint32_t> words_between_steps(const FloatFormat& format) {
     const float infinity = std::bit_cast<float>(0x7F800000U);
-    std::vector<std::uint32_t> places = {0, ~0U};
+    std::vector<std::uint32_t> words = {0, ~0U};
     const auto add = [&](float x) {
-        const std::uint32_t place = place_of_number(x);
-        for (const std::uint32_t beside : {place - 1, place, place + 1}) places.push_back(beside);
+        const auto word = std::bit_cast<std::uint32_t>(x);
+        for (const std::uint32_t beside : {word - 1, word, word + 1}) words.push_back(beside);
     };
     for (const float x : {0.0F, 0x1p-126F, 0x1.FFFFFEp127F, infinity}) add(x), add(-x);
     for (std::uint64_t code = 0; code >> format.storage_bits() == 0; ++code) {
         Context toward_zero{.rounding = Rounding::toward_zero};
         const std::uint64_t word = convert_bits(formats::fp32, format, code, toward_zero);
-        if (!is_nan(formats::fp32, word)) places.push_back(place_of(static_cast<std::uint32_t>(word)));
+        if (!is_nan(formats::fp32, word)) words.push_back(static_cast<std::uint32_t>(word));
     }
-    std::ranges::sort(places);
-    places.erase(std::unique(places.begin(), places.end()), places.end());
-    return places;
+    std::ranges::sort(words);
+    words.erase(std::unique(words.begin(), words.end()), words.end());
+    return words;
 }
 
 }  // namespace
 
 Steps::Steps(const FloatFormat& format, const Context& context) : one_byte_(bytes_of(format) == 1) {
-    fill(format, context, places_of(format));
+    fill(format, context, words_between_steps(format));
     make_buckets();
-    // The last place of all, a NaN, reaches the end of a bucket without a step.
+    // The last word of all, a NaN, reaches the end of a bucket without a step.
     numbers_.push_back(numbers_.back());
     if (one_byte_) bytes_.push_back(bytes_.back());
     if (!one_byte_) words_.push_back(words_.back());
 }
 
 void Steps::make_buckets() {
+    // A step at the first word of a bucket lies before it.
     const auto is_crowded = [&](std::size_t begin, std::size_t end, int shift) {
         for (std::size_t i = begin; i + 1 < end; ++i) {
-            if (at_[i] >> shift == at_[i + 1] >> shift) return true;
+            if ((at_[i] - 1) >> shift == at_[i + 1] >> shift) return true;
         }
         return false;
     };
-    const auto add = [&](std::size_t begin, std::size_t end, std::uint32_t first_place, std::uint64_t places,
-                         int shift) {
+    const auto add = [&](std::size_t begin, std::size_t end, std::uint32_t first, std::uint64_t words, int shift) {
         std::size_t i = begin;
-        for (std::uint64_t bucket = 0; bucket < places >> shift; ++bucket) {
-            while (i < end && (at_[i] - first_place) >> shift < bucket) ++i;
-            const bool inside = i < end && (at_[i] - first_place) >> shift == bucket;
+        for (std::uint64_t bucket = 0; bucket < words >> shift; ++bucket) {
+            while (i < end && at_[i] - first <= bucket << shift) ++i;
+            const bool inside = i < end && (at_[i] - first) >> shift == bucket;
             buckets_.push_back({inside ? at_[i] : ~0U, static_cast<std::uint32_t>(i)});
         }
     };
@@ -96,19 +91,20 @@ void Steps::make_buckets() {
     shift_ = 0;
     for (std::uint32_t binade = 0, begin = 0, end = 0; binade < 512; ++binade, begin = end) {
         while (end < at_.size() && at_[end] >> 23 == binade) ++end;
-        Binade own{static_cast<std::uint32_t>(buckets_.size())};
-        while (own.shift > 7 && is_crowded(begin, end, own.shift)) --own.shift;
-        own.is_crowded = is_crowded(begin, end, own.shift) ? 1 : 0;
-        if (own.is_crowded != 0) own.shift = 22;
-        add(begin, end, binade << 23, std::uint64_t{1} << 23, own.shift);
-        binades_.push_back(own);
+        int shift = 22;
+        while (shift > 7 && is_crowded(begin, end, shift)) --shift;
+        const bool crowded = is_crowded(begin, end, shift);
+        if (crowded) shift = 22;
+        const auto first_bucket = static_cast<std::uint32_t>(buckets_.size()) - (binade << 23 >> shift);
+        binades_.push_back({first_bucket, static_cast<std::uint32_t>(shift) | (crowded ? Binade::is_crowded : 0)});
+        add(begin, end, binade << 23, std::uint64_t{1} << 23, shift);
     }
 }
 
-void Steps::fill(const FloatFormat& format, const Context& context, const std::vector<std::uint32_t>& places) {
-    const auto code_at = [&](std::uint32_t place) {
+void Steps::fill(const FloatFormat& format, const Context& context, const std::vector<std::uint32_t>& words) {
+    const auto code_at = [&](std::uint32_t word) {
         Context scalar = context;
-        return convert_bits(format, formats::fp32, word_at_place(place), scalar);
+        return convert_bits(format, formats::fp32, word, scalar);
     };
     const auto add = [&](std::uint64_t code) {
         Context exact;
@@ -117,16 +113,16 @@ void Steps::fill(const FloatFormat& format, const Context& context, const std::v
         if (one_byte_) bytes_.push_back(static_cast<std::uint8_t>(code));
         if (!one_byte_) words_.push_back(static_cast<std::uint16_t>(code));
     };
-    std::uint64_t code = code_at(places.front());
+    std::uint64_t code = code_at(words.front());
     add(code);
-    for (std::size_t i = 1; i < places.size(); ++i) {
-        const std::uint64_t next = code_at(places[i]);
+    for (std::size_t i = 1; i < words.size(); ++i) {
+        const std::uint64_t next = code_at(words[i]);
         if (next == code) continue;
-        std::uint32_t before = places[i - 1], after = places[i];
+        std::uint32_t before = words[i - 1], after = words[i];
         // Most steps lie in the middle of their neighbours.
-        const auto number_at = [&](std::uint32_t place) { return std::bit_cast<float>(word_at_place(place)); };
-        const std::uint32_t middle_place = place_of_number(number_at(before) / 2 + number_at(after) / 2);
-        for (std::uint32_t guess = middle_place - 1; guess != middle_place + 2; ++guess) {
+        const float middle_number = std::bit_cast<float>(before) / 2 + std::bit_cast<float>(after) / 2;
+        const auto middle_word = std::bit_cast<std::uint32_t>(middle_number);
+        for (std::uint32_t guess = middle_word - 1; guess != middle_word + 2; ++guess) {
             if (guess > before && guess < after) (code_at(guess) == code ? before : after) = guess;
         }
         while (after - before > 1) {
@@ -146,25 +142,25 @@ void Steps::look_up_block(const To* results, const float* from, To* to, std::siz
     const int shift = shift_;
     unsigned crowded = 0;
     for (std::size_t i = 0; i < count; ++i) {
-        const std::uint32_t place = place_of_number(from[i]);
-        std::uint32_t number = place >> shift;
+        const auto word = std::bit_cast<std::uint32_t>(from[i]);
+        std::uint32_t number = word >> shift;
         if constexpr (!one_shift) {
-            const Binade& binade = binades[place >> 23];
-            number = binade.first_bucket + ((place & 0x7FFFFF) >> binade.shift);
-            crowded |= binade.is_crowded;
+            const Binade binade = binades[word >> 23];
+            number = binade.first_bucket + (word >> (binade.shift & 31));
+            crowded |= binade.shift;
         }
         const Bucket& bucket = buckets[number];
-        to[i] = results[bucket.steps_before + (place >= bucket.at ? 1 : 0)];
+        to[i] = results[bucket.steps_before + (word >= bucket.at ? 1 : 0)];
     }
-    for (std::size_t i = 0; crowded != 0 && i < count; ++i) {
-        to[i] = results[std::ranges::upper_bound(at_, place_of_number(from[i])) - at_.begin()];
+    for (std::size_t i = 0; (crowded & Binade::is_crowded) != 0 && i < count; ++i) {
+        to[i] = results[std::ranges::upper_bound(at_, std::bit_cast<std::uint32_t>(from[i])) - at_.begin()];
     }
 }
 
 template <class To>
 void Steps::look_up(const std::vector<To>& results, const float* from, To* to, std::size_t count) const {
     if (shift_ != 0) return look_up_block<true>(results.data(), from, to, count);
-    float block[64];  // `to` may be `from`, and is written twice where places are crowded
+    float block[64];  // `to` may be `from`, and is written twice where steps are crowded
     for (std::size_t i = 0; i < count; i += std::size(block)) {
         const std::size_t now = std::min(std::size(block), count - i);
         std::copy_n(from + i, now, block);

@@ -1,6 +1,6 @@
 // Rounding of fp32 numbers to any format of at most 16 bits by looking up: tables of values, formats without a sign,
-// with one digit, of P3109. A deterministic rounding is a step function of the numbers in their order; its steps are
-// found by the scalar function, once.
+// with one digit, of P3109. A deterministic rounding is a step function of the fp32 words; its steps are found by the
+// scalar function, once.
 #pragma once
 
 #include <cstddef>
@@ -22,29 +22,29 @@ class Steps {
     void round(const float* from, float* to, std::size_t count) const;
 
   private:
-    void fill(const FloatFormat& format, const Context& context, const std::vector<std::uint32_t>& places);
+    void fill(const FloatFormat& format, const Context& context, const std::vector<std::uint32_t>& words);
     void make_buckets();
     template <class To>
     void look_up(const std::vector<To>& results, const float* from, To* to, std::size_t count) const;
     template <bool one_shift, class To>
     void look_up_block(const To* results, const float* from, To* to, std::size_t count) const;
 
-    /// A range of places with at most one step.
+    /// A range of words with at most one step.
     struct Bucket {
-        std::uint32_t at = ~0U;  // the place from which on the next result holds
+        std::uint32_t at = ~0U;  // the word from which on the next result holds
         std::uint32_t steps_before = 0;
     };
-    /// Places with the same sign and exponent.
+    /// Words with the same sign and exponent.
     struct Binade {
-        std::uint32_t first_bucket = 0;
-        std::uint16_t shift = 22;      // of a place, that gives its bucket
-        std::uint16_t is_crowded = 0;  // more than one step in a bucket: they are searched
+        static constexpr std::uint32_t is_crowded = 32;  // more than one step in a bucket: they are searched
+        std::uint32_t first_bucket;                      // where word >> shift would be 0
+        std::uint32_t shift;                             // of a word, that gives its bucket; or with is_crowded
     };
     bool one_byte_;
-    int shift_ = 0;  // the same for all places, where that takes few buckets; else 0
+    int shift_ = 0;  // the same for all words, where that takes few buckets; else 0
     std::vector<Binade> binades_;
     std::vector<Bucket> buckets_;
-    std::vector<std::uint32_t> at_;    // the place from which on a step's result holds
+    std::vector<std::uint32_t> at_;    // the word from which on a step's result holds
     std::vector<std::uint8_t> bytes_;  // results by step
     std::vector<std::uint16_t> words_;
     std::vector<float> numbers_;
