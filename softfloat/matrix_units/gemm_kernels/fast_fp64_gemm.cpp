@@ -1,7 +1,11 @@
 // Products with fp64 numbers by vector instructions.
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <limits>
+#include <vector>
 
+#include "softfloat/matrix_units/chained_units.hpp"
 #include "softfloat/matrix_units/gemm_kernels/fast_gemm.hpp"
 #include "softfloat/matrix_units/gemm_kernels/tile.hpp"
 #include "softfloat/support/float_environment.hpp"
@@ -43,14 +47,63 @@ void run(const Kernels& kernels, const Fp64Problem& p, Fp64Tile& tile) {
     }
 }
 
+/// A row of A or a column of B: where it is infinite or NaN, and its largest finite magnitude.
+struct Line {
+    std::vector<std::int64_t> special{};  // ascending, k at the end; empty before look()
+    std::int64_t last_nan = -1;
+    double largest = 0;
+
+    void look(const double* first, std::int64_t stride, std::int64_t k) {
+        if (!special.empty()) return;
+        for (std::int64_t i = 0; i < k; ++i) {
+            const double x = std::fabs(first[i * stride]);
+            if (x <= std::numeric_limits<double>::max()) {
+                largest = std::max(largest, x);
+                continue;
+            }
+            special.push_back(i);
+            if (std::isnan(x)) last_nan = i;
+        }
+        special.push_back(k);
+    }
+};
+
+/// A result that is NaN. Where finite terms cannot overflow, only the steps with infinities and NaNs decide which NaN,
+/// and no step before the last operand whose NaN goes before the sum's.
+double which_nan(const TensorCoreModel& model, const Fp64Problem& p, std::int64_t i, std::int64_t j, Line& row,
+                 Line& column) {
+    row.look(&p.a(i, 0), p.a.col_stride, p.k());
+    column.look(&p.b(0, j), p.b.row_stride, p.k());
+    const double c = p.has_c() ? p.c(i, j) : 0.0;
+    const double terms = row.largest * column.largest * static_cast<double>(p.k());
+    if (!(terms + (std::isfinite(c) ? std::fabs(c) : 0) <= 0x1p1022)) return fp64_element(model, p, i, j);
+    const auto step = [&](double x, double y, double sum) {
+        return std::bit_cast<double>(chained_fma(model, std::bit_cast<std::uint64_t>(x),
+                                                 std::bit_cast<std::uint64_t>(y), std::bit_cast<std::uint64_t>(sum)));
+    };
+    const std::int64_t start = std::max(column.last_nan, model.nan == NanStyle::dmma ? -1 : row.last_nan);
+    double sum = start < 0 ? step(0, 0, c) : 0.0;
+    auto x = std::ranges::lower_bound(row.special, start), y = std::ranges::lower_bound(column.special, start);
+    for (std::int64_t k = std::min(*x, *y); k < p.k() && !std::isnan(sum); k = std::min(*x, *y)) {
+        x += *x == k ? 1 : 0;
+        y += *y == k ? 1 : 0;
+        sum = step(p.a(i, k), p.b(k, j), std::isinf(sum) ? sum : 0.0);
+    }
+    return sum;
+}
+
 /// What the kernel leaves: the zeros that fill the last instruction make +0 of -0, and once NaN means always NaN, but
 /// which NaN is the definition's to say.
 void store(const TensorCoreModel& model, const Fp64Problem& p, Fp64Tile& tile) {
     const double filling = p.k() % model.instruction_k == 0 ? -0.0 : 0.0;
+    std::vector<Line> columns(static_cast<std::size_t>(tile.cols));
     for (std::int64_t i = 0; i < tile.rows; ++i) {
+        Line row;
         for (std::int64_t j = 0; j < tile.cols; ++j) {
             const double d = tile.at(i, j) + filling;
-            tile.at(i, j) = std::isnan(d) ? fp64_element(model, p, tile.row + i, tile.col + j) : d;
+            tile.at(i, j) = !std::isnan(d) ? d
+                                           : which_nan(model, p, tile.row + i, tile.col + j, row,
+                                                       columns[static_cast<std::size_t>(j)]);
         }
     }
     for (std::int64_t i = 0; i < tile.rows; ++i) {
@@ -62,7 +115,8 @@ void store(const TensorCoreModel& model, const Fp64Problem& p, Fp64Tile& tile) {
 
 bool has_fp64_kernel(const TensorCoreModel& model) {
     return model.summation == Summation::fma_chain && model.rounding == Rounding::nearest_even &&
-           model.a_format == formats::fp64 && model.b_format == formats::fp64 && !model.flush_subnormals;
+           model.a_format == formats::fp64 && model.b_format == formats::fp64 && !model.flush_subnormals &&
+           !model.positive_input_zeros && model.variation == GroupVariation{};
 }
 
 bool fast_fp64_gemm(const Kernels& kernels, const TensorCoreModel& model, const Fp64Problem& p) {

@@ -156,7 +156,8 @@ struct Operands {
     bool shows_nan = false;  // a NaN among them is the result's
     bool make_nan = false;   // and there is one
     std::vector<Operand> along_k{};
-    std::vector<std::size_t> infinite{};  // k of decoded infinities
+    std::vector<std::size_t> infinite{};  // k of infinities
+    double largest = 0, sum = 0;          // of the finite magnitudes
 
     /// Decoding costs as much as a tile's sums, so NaNs are looked for first: a net that has become NaN would otherwise
     /// train many times as slowly.
@@ -169,35 +170,36 @@ struct Operands {
         along_k.resize(static_cast<std::size_t>(plan->problem.k()));
         for (std::int64_t i = 0; i < plan->problem.k(); ++i) {
             const std::uint32_t code = operand_code(*format, first[i * stride]);
-            Operand& operand = along_k[static_cast<std::size_t>(i)];
+            const DecodedOperand operand = decoded(*format, code);
+            make_nan |= shows_nan && operand.kind == Kind::nan;
+            if (operand.kind == Kind::infinity) infinite.push_back(static_cast<std::size_t>(i));
+            if (operand.kind == Kind::finite) {
+                const double magnitude = std::ldexp(static_cast<double>(operand.significand), operand.exponent);
+                largest = std::max(largest, magnitude);
+                sum += magnitude;
+            }
             if constexpr (std::is_same_v<Operand, DecodedOperand>) {
-                operand = decoded(*format, code);
-                make_nan |= shows_nan && operand.kind == Kind::nan;
-                if (operand.kind == Kind::infinity) infinite.push_back(static_cast<std::size_t>(i));
+                along_k[static_cast<std::size_t>(i)] = operand;
             } else {
-                operand = code;
+                along_k[static_cast<std::size_t>(i)] = code;
             }
         }
     }
 };
 
-/// Whether infinities and NaNs among the operands decide an element of a fused unit: its finite terms cannot overflow.
-bool specials_decide(const Plan& plan, float addend) {
-    const TensorCoreModel& model = plan.model;
-    const int products = model.a_format.emax() + model.b_format.emax() + 2 +
-                         static_cast<int>(std::bit_width(static_cast<std::uint64_t>(plan.problem.k())));
-    return model.summation != Summation::fp8_by_hmma && model.accumulator == formats::fp32 && products < 126 &&
-           std::fabs(addend) <= 0x1p126F;
-}
-
-/// What the terms with an infinite operand make of a sum.
-BlockSpecials specials_of(const TensorCoreModel& model, const Operands<DecodedOperand>& row,
-                          const Operands<DecodedOperand>& column) {
+/// What infinities make of a sum whose finite terms cannot overflow; nothing where they might.
+template <class Operand>
+BlockSpecials specials_of(const TensorCoreModel& model, const Operands<Operand>& row, const Operands<Operand>& column,
+                          float addend) {
     BlockSpecials specials;
+    const double terms = row.sum * column.largest + (std::isinf(addend) ? 0 : std::fabs(addend));
+    if (!(terms < std::ldexp(1.0, model.accumulator.emax() - 1))) return specials;
+    if (std::isinf(addend)) specials.add_infinity(std::signbit(addend));
     for (const auto* line : {&row, &column}) {
         for (const std::size_t k : line->infinite) {
-            product_term(model, row.along_k[k], column.along_k[k], specials);
-            if (specials.nan) return specials;
+            product_term(model, decoded(model.a_format, row.along_k[k]), decoded(model.b_format, column.along_k[k]),
+                         specials);
+            if (specials.nan || (specials.positive_infinity && specials.negative_infinity)) return specials;
         }
     }
     return specials;
@@ -212,6 +214,7 @@ void settle_suspects(const Plan& plan, std::uint64_t special_rows, std::uint64_t
     const FloatFormat& accumulator = model.accumulator;
     const std::optional<float> nan = the_nan(plan);
     const bool keeps_specials = plan.choice.family == Family::fused && model.summation != Summation::fp8_by_hmma;
+    const bool infinities_decide = nan && !model.flush_subnormals && model.summation != Summation::fp8_by_hmma;
     std::int64_t row_taken = -1;
     Operands<Operand> row;
     std::vector<std::optional<Operands<Operand>>> columns(static_cast<std::size_t>(tile.cols));
@@ -244,13 +247,15 @@ void settle_suspects(const Plan& plan, std::uint64_t special_rows, std::uint64_t
             tile.at(i, j) = *nan;
             return;
         }
-        if constexpr (std::is_same_v<Operand, DecodedOperand>) {
-            if (plan.choice.family == Family::fused && specials_decide(plan, addend)) {
-                if (const BlockSpecials specials = specials_of(model, row, *column); specials.any()) {
-                    tile.at(i, j) =
-                        in_fp32_container(accumulator, static_cast<std::uint32_t>(specials.result(accumulator)));
-                    return;
-                }
+        if (infinities_decide) {
+            const BlockSpecials specials = specials_of(model, row, *column, addend);
+            const bool opposing = specials.positive_infinity && specials.negative_infinity;
+            if (specials.any() && (plan.choice.family == Family::fused || specials.nan || !opposing)) {
+                const auto infinity = infinity_bits(accumulator, specials.negative_infinity);
+                tile.at(i, j) = specials.nan || opposing
+                                    ? *nan
+                                    : in_fp32_container(accumulator, static_cast<std::uint32_t>(infinity));
+                return;
             }
         }
         const std::uint32_t c = operand_code(accumulator, addend);

@@ -202,6 +202,36 @@ TEST_CASE("an addend that is infinite or NaN, alone and beside infinite operands
     }
 }
 
+TEST_CASE("many infinite operands beside zeros, ordinary and large numbers give the plain bits") {
+    const std::int64_t m = 9, n = 35, k = 40;
+    std::uint64_t at = 0;
+    for (const auto& [row, model] : ulp::rows_of<TensorCoreModel>()) {
+        if (!has_fast_path(model)) continue;
+        const std::string key = row.key();
+        CAPTURE(key);
+        for (const std::uint64_t rarity : {300, 20, 2}) {
+            const auto operands = [&](const ulp::FloatFormat& format, std::int64_t count) {
+                auto x = random_floats(format, DataClass::ordinary, count, ++at);
+                for (std::size_t i = 0; i < x.size(); ++i) {
+                    const std::uint64_t word = ulp::random_word(at, i);
+                    const float infinity = std::copysign(std::numeric_limits<float>::infinity(), x[i]);
+                    const float large = std::ldexp(x[i], word % 7 == 0 ? format.emax() / 2 : 0);
+                    if (word % rarity == 0) x[i] = std::array{infinity, infinity, large, 0.0F}.at(word >> 32 & 3);
+                }
+                return x;
+            };
+            const auto a = operands(model.a_format, m * k), b = operands(model.b_format, k * n);
+            const auto c = operands(model.accumulator, m * n);
+            std::vector<float> plain(c.size()), fast(c.size());
+            GemmProblem p{{a.data(), m, k}, {b.data(), k, n}, {c.data(), m, n}, {plain.data(), m, n}};
+            ulp::gemm_plain(model, p);
+            p.d.data = fast.data();
+            ulp::gemm_kernels::fast_gemm(*all_kernels().back(), model, p);
+            CHECK(differences(plain, fast) == 0);
+        }
+    }
+}
+
 TEST_CASE("a product whose A, C and D lie by columns has the bits of the plain one") {
     const std::int64_t m = 131, n = 50, k = 40;
     for (const char* key : {"sm_70:mma.fp16.fp32", "sm_80:mma.bf16.fp32", "sm_90:mma.fp16.fp32",
@@ -622,6 +652,43 @@ TEST_CASE("every fp64 row's fast product equals the plain one on every class of 
         }
     }
     CHECK(caught > 0);
+}
+
+TEST_CASE("which NaN an fp64 chain gives is the definition's, wherever NaNs, infinities and overflows meet") {
+    const std::int64_t m = 12, n = 35, k = 30;
+    const double infinity = std::numeric_limits<double>::infinity();
+    std::uint64_t seed = 0, at = 0;
+    std::int64_t nans = 0;
+    using enum ulp::NanStyle;
+    for (const ulp::NanStyle style : {dmma, x86, quiet, all_ones}) {
+        TensorCoreModel model = ulp::unit_model<TensorCoreModel>("sm_90:mma.fp64.fp64");
+        model.nan = style;
+        for (const std::uint64_t rarity : {400, 60, 8, 1}) {
+            for (const double huge : {1.0, 0x1p1023}) {
+                const auto values = [&](std::int64_t count) {
+                    auto x = random_doubles(DataClass::ordinary, count, seed += 7);
+                    for (double& each : x) {
+                        const std::uint64_t word = ulp::random_word(99, ++at);
+                        const double nan = std::bit_cast<double>(word | 0x7FF0000000000001);  // quiet and signalling
+                        if (word % rarity == 0) each = std::array{nan, -infinity, infinity, huge}.at(word >> 32 & 3);
+                    }
+                    return x;
+                };
+                const auto a = values(m * k), b = values(k * n), c = values(m * n);
+                std::vector<double> plain(c.size()), fast(c.size());
+                ulp::Fp64Problem p{{a.data(), m, k}, {b.data(), k, n, 1, k}, {c.data(), m, n}, {plain.data(), m, n}};
+                ulp::gemm_plain(model, p);
+                p.d.data = fast.data();
+                REQUIRE(ulp::gemm_kernels::fast_fp64_gemm(*all_kernels().back(), model, p));
+                CAPTURE(rarity);
+                CHECK(std::memcmp(plain.data(), fast.data(), plain.size() * sizeof(double)) == 0);
+                nans += std::ranges::count_if(plain, [](double d) { return std::isnan(d); });
+            }
+        }
+        model.variation.order = ulp::LaneOrder::descending;
+        CHECK_FALSE(ulp::gemm_kernels::has_fp64_kernel(model));
+    }
+    CHECK(nans > 5000);
 }
 
 TEST_CASE("choose_path says which kernel runs and why") {
