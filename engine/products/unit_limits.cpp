@@ -24,8 +24,9 @@ std::string limit_of_formats(const TensorCoreModel& m) {
          {std::pair{"a_format", m.a_format}, {"b_format", m.b_format}, {"accumulator", m.accumulator}}) {
         if (all_fp64 || fits_fp32(format)) continue;
         return fmt::format(
-            "\"{}\" is {}; each format must be signed, have subnormals and fraction bits, no table and no "
-            "one_nan_infinity, and fit fp32, or all three are fp64",
+            "\"{0}\" is {1}; each format must be signed, have subnormals and fraction bits, no table and no "
+            "one_nan_infinity, and fit fp32, or all three are fp64; operands that ulplab.round or ulplab quantize has "
+            "rounded to {1} are fp32 numbers",
             key, name_of(format));
     }
     if (!m.accumulator.has_infinity()) {

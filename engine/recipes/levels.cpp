@@ -99,10 +99,10 @@ void require_kept(const std::string& what, const FloatFormat& format) {
     const bool plain = format.has_subnormals && format.fraction_bits > 0 && format.specials <= Specials::none &&
                        !format.even_codes && format.saturation.mode != Saturation::sat_propagate;
     if (within_fp32 && plain && format.has_sign) return;
-    throw std::invalid_argument(
-        fmt::format("{} is a format with a sign, subnormals and fraction bits, within fp32, no table and no "
-                    "one_nan_infinity, since the trainer rounds by fields; {} is not",
-                    what, name_of(format)));
+    throw std::invalid_argument(fmt::format(
+        "{} is a format with a sign, subnormals and fraction bits, within fp32, no table and no "
+        "one_nan_infinity, since the trainer rounds by fields; {} is not: ulplab quantize rounds tensors to it",
+        what, name_of(format)));
 }
 
 const LevelProperties& level_defaults(std::string_view level) {
