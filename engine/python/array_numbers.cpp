@@ -110,27 +110,24 @@ std::optional<OffGrid> convert_each(const Words& words, const FloatFormat& forma
 }
 
 template <class Word>
-bool any_above(const void* data, std::int64_t count, std::uint64_t mask, std::uint64_t limit) {
+bool any_above_infinity(const FloatFormat& format, const void* data, std::int64_t count) {
     const auto* const words = static_cast<const Word*>(data);
-    Word largest = 0;
-    for (std::int64_t i = 0; i < count; ++i) {
-        const auto magnitude = static_cast<Word>(words[i] & static_cast<Word>(mask));
-        largest = std::max(largest, magnitude);
-    }
-    return largest > limit;
+    const auto mask = static_cast<Word>(format.magnitude_mask() << format.padding_bits);
+    const auto limit = static_cast<Word>(format.infinity_magnitude() << format.padding_bits);
+    Word differences = 0;  // their top bits: a word that is above makes a negative one
+    for (std::int64_t i = 0; i < count; ++i) differences |= static_cast<Word>(limit - (words[i] & mask));
+    return differences >> (8 * sizeof(Word) - 1) != 0;
 }
 
 /// Whether one of the words is a NaN. Where it costs to look, true may be said of words that are none.
 bool any_nan(const FloatFormat& format, const void* words, std::int64_t count) {
     if (!format.has_nan()) return false;
     if (format.specials != Specials::ieee) return true;
-    const std::uint64_t mask = format.magnitude_mask() << format.padding_bits;
-    const std::uint64_t limit = format.infinity_magnitude() << format.padding_bits;
     switch (word_bytes(format)) {
-        case 1: return any_above<std::uint8_t>(words, count, mask, limit);
-        case 2: return any_above<std::uint16_t>(words, count, mask, limit);
-        case 4: return any_above<std::uint32_t>(words, count, mask, limit);
-        default: return any_above<std::uint64_t>(words, count, mask, limit);
+        case 1: return any_above_infinity<std::uint8_t>(format, words, count);
+        case 2: return any_above_infinity<std::uint16_t>(format, words, count);
+        case 4: return any_above_infinity<std::uint32_t>(format, words, count);
+        default: return any_above_infinity<std::uint64_t>(format, words, count);
     }
 }
 
