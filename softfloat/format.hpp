@@ -34,11 +34,11 @@ struct FloatFormat {
     int bias;
     Specials specials = Specials::ieee;
     bool has_sign = true;
-    bool has_subnormals = true;  // false: exponent field 0 is a normal binade and there is no zero (E8M0)
-    bool even_codes = false;     // precision 1: a tie goes to the even code (P3109), not to the larger magnitude
-    int padding_bits = 0;        // zero bits below the fraction in the storage word (tf32: 13)
-    int unused_exponents = 0;    // finite binades at the top that the format leaves out (custom formats)
-    Saturation saturation{};     // what an overflow gives where the context leaves it open
+    bool has_subnormals = true;         // false: exponent field 0 is a normal binade and there is no zero (E8M0)
+    bool even_codes = false;            // precision 1: a tie goes to the even code (P3109), not to the larger magnitude
+    int padding_bits = 0;               // zero bits below the fraction in the storage word (tf32: 13)
+    int unused_exponents = 0;           // finite binades at the top that the format leaves out (custom formats)
+    Saturation saturation{};            // what an overflow gives where the context leaves it open
     bool largest_for_infinity = false;  // an infinite result is the largest number, not NaN (P3109's finite formats)
 
     /// Whether the values stand in a table. Code for a GPU has none.

@@ -14,8 +14,7 @@ constexpr std::uint64_t next_up_bits(const FloatFormat& format, std::uint64_t bi
     const std::uint64_t magnitude = magnitude_of(format, bits);
     if (is_infinity(format, bits)) return sign ? pack(format, true, format.max_finite_magnitude()) : bits;
     if (sign && magnitude != 0) return pack(format, true, magnitude - 1);
-    return magnitude == format.max_finite_magnitude() ? beyond_bits(format, false)
-                                                      : pack(format, false, magnitude + 1);
+    return magnitude == format.max_finite_magnitude() ? beyond_bits(format, false) : pack(format, false, magnitude + 1);
 }
 constexpr std::uint64_t next_down_bits(const FloatFormat& format, std::uint64_t bits, Context& context) {
     if (is_nan(format, bits)) return propagate_nan(format, bits, bits, context);

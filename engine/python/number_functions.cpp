@@ -496,7 +496,7 @@ void add_format(py::module_& module) {
                 if (t.size() == 1) return format_from_json(nlohmann::json::parse(t[0].cast<std::string>()));
                 const auto at = [&](int i) { return t[static_cast<std::size_t>(i)].cast<int>(); };
                 return FloatFormat{
-                    at(0),      at(1), at(2), static_cast<Specials>(at(3)),        at(4) != 0, at(5) != 0,
+                    at(0),      at(1), at(2), static_cast<Specials>(at(3)),         at(4) != 0, at(5) != 0,
                     at(8) != 0, at(6), at(7), static_cast<Saturation::Mode>(at(9)), at(10) != 0};
             }))
         .def_property_readonly("name", [](const FloatFormat& f) { return name_of(f); })

@@ -11,8 +11,8 @@ namespace ulp::array {
 namespace {
 
 /// Everything that the results depend on.
-using Key =
-    std::tuple<int, int, int, int, bool, bool, bool, int, int, int, bool, Function, Rounding, Tininess, bool, bool, int, int>;
+using Key = std::tuple<int, int, int, int, bool, bool, bool, int, int, int, bool, Function, Rounding, Tininess, bool,
+                       bool, int, int>;
 
 Key key_of(const FloatFormat& f, Function function, const Context& c) {
     return {f.exponent_bits,
