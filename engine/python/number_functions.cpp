@@ -482,6 +482,9 @@ std::string html_of(const FloatFormat& format) {
 }
 
 void add_format(py::module_& module) {
+    const auto described = [](auto column) {
+        return [column](const FloatFormat& f) { return describe({"", f, ""}).*column; };
+    };
     py::class_<FloatFormat>(module, "Format",
                             "A number format. Functions take its name (\"fp16\") wherever they take a Format.")
         .def(py::init([](const py::object& name) { return format_of(name); }), py::arg("name"))
@@ -511,22 +514,10 @@ void add_format(py::module_& module) {
         .def_property_readonly("emax", &FloatFormat::emax)
         .def_property_readonly("has_infinity", &FloatFormat::has_infinity)
         .def_property_readonly("has_nan", &FloatFormat::has_nan)
-        .def_property_readonly("largest",
-                               [](const FloatFormat& f) {
-                                   return describe({"", f, ""}).largest;
-                               })
-        .def_property_readonly("smallest_normal",
-                               [](const FloatFormat& f) {
-                                   return describe({"", f, ""}).smallest_normal;
-                               })
-        .def_property_readonly("smallest_positive",
-                               [](const FloatFormat& f) {
-                                   return describe({"", f, ""}).smallest_positive;
-                               })
-        .def_property_readonly("epsilon",
-                               [](const FloatFormat& f) {
-                                   return describe({"", f, ""}).epsilon;
-                               })
+        .def_property_readonly("largest", described(&FormatDescription::largest))
+        .def_property_readonly("smallest_normal", described(&FormatDescription::smallest_normal))
+        .def_property_readonly("smallest_positive", described(&FormatDescription::smallest_positive))
+        .def_property_readonly("epsilon", described(&FormatDescription::epsilon))
         .def("__eq__", [](const FloatFormat& x, const FloatFormat& y) { return x == y; })
         .def("__hash__", [](const FloatFormat& f) { return py::hash(py::str(name_of(f))); })
         .def("__repr__", [](const FloatFormat& f) { return text_of(f); })

@@ -65,8 +65,7 @@ Steps::Steps(const FloatFormat& format, const Context& context) : one_byte_(byte
     make_buckets();
     // The last word of all, a NaN, reaches the end of a bucket without a step.
     numbers_.push_back(numbers_.back());
-    if (one_byte_) bytes_.push_back(bytes_.back());
-    if (!one_byte_) words_.push_back(words_.back());
+    codes_.push_back(codes_.back());
 }
 
 void Steps::make_buckets() {
@@ -110,8 +109,7 @@ void Steps::fill(const FloatFormat& format, const Context& context, const std::v
         Context exact;
         const std::uint64_t word = convert_bits(formats::fp32, format, code, exact);
         numbers_.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(word)));
-        if (one_byte_) bytes_.push_back(static_cast<std::uint8_t>(code));
-        if (!one_byte_) words_.push_back(static_cast<std::uint16_t>(code));
+        codes_.push_back(static_cast<std::uint16_t>(code));
     };
     std::uint64_t code = code_at(words.front());
     add(code);
@@ -135,42 +133,33 @@ void Steps::fill(const FloatFormat& format, const Context& context, const std::v
     }
 }
 
-template <bool one_shift, class To>
-void Steps::look_up_block(const To* results, const float* from, To* to, std::size_t count) const {
-    const Binade* const binades = binades_.data();
-    const Bucket* const buckets = buckets_.data();
-    const int shift = shift_;
-    unsigned crowded = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-        const auto word = std::bit_cast<std::uint32_t>(from[i]);
-        std::uint32_t number = word >> shift;
-        if constexpr (!one_shift) {
-            const Binade binade = binades[word >> 23];
-            number = binade.first_bucket + (word >> (binade.shift & 31));
-            crowded |= binade.shift;
-        }
+template <class Result, class To>
+void Steps::look_up(const std::vector<Result>& results, const float* from, To* to, std::size_t count) const {
+    const auto put = [to, of = results.data(), buckets = buckets_.data()](std::size_t i, std::uint32_t word,
+                                                                          std::uint32_t number) {
         const Bucket& bucket = buckets[number];
-        to[i] = results[bucket.steps_before + (word >= bucket.at ? 1 : 0)];
+        to[i] = static_cast<To>(of[bucket.steps_before + (word >= bucket.at ? 1 : 0)]);
+    };
+    const int shift = shift_;
+    for (std::size_t i = 0; shift != 0 && i < count; ++i) {
+        const auto word = std::bit_cast<std::uint32_t>(from[i]);
+        put(i, word, word >> shift);
     }
-    for (std::size_t i = 0; (crowded & Binade::is_crowded) != 0 && i < count; ++i) {
-        to[i] = results[std::ranges::upper_bound(at_, std::bit_cast<std::uint32_t>(from[i])) - at_.begin()];
-    }
-}
-
-template <class To>
-void Steps::look_up(const std::vector<To>& results, const float* from, To* to, std::size_t count) const {
-    if (shift_ != 0) return look_up_block<true>(results.data(), from, to, count);
-    float block[64];  // `to` may be `from`, and is written twice where steps are crowded
-    for (std::size_t i = 0; i < count; i += std::size(block)) {
-        const std::size_t now = std::min(std::size(block), count - i);
-        std::copy_n(from + i, now, block);
-        look_up_block<false>(results.data(), block, to + i, now);
+    for (std::size_t i = 0; shift == 0 && i < count; ++i) {
+        const auto word = std::bit_cast<std::uint32_t>(from[i]);
+        const Binade binade = binades_[word >> 23];
+        if ((binade.shift & Binade::is_crowded) != 0) [[unlikely]] {
+            to[i] =
+                static_cast<To>(results[static_cast<std::size_t>(std::ranges::upper_bound(at_, word) - at_.begin())]);
+        } else {
+            put(i, word, binade.first_bucket + (word >> binade.shift));
+        }
     }
 }
 
 void Steps::encode(const float* from, void* to, std::size_t count) const {
-    one_byte_ ? look_up(bytes_, from, static_cast<std::uint8_t*>(to), count)
-              : look_up(words_, from, static_cast<std::uint16_t*>(to), count);
+    one_byte_ ? look_up(codes_, from, static_cast<std::uint8_t*>(to), count)
+              : look_up(codes_, from, static_cast<std::uint16_t*>(to), count);
 }
 
 void Steps::round(const float* from, float* to, std::size_t count) const { look_up(numbers_, from, to, count); }

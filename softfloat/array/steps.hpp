@@ -24,10 +24,8 @@ class Steps {
   private:
     void fill(const FloatFormat& format, const Context& context, const std::vector<std::uint32_t>& words);
     void make_buckets();
-    template <class To>
-    void look_up(const std::vector<To>& results, const float* from, To* to, std::size_t count) const;
-    template <bool one_shift, class To>
-    void look_up_block(const To* results, const float* from, To* to, std::size_t count) const;
+    template <class Result, class To>
+    void look_up(const std::vector<Result>& results, const float* from, To* to, std::size_t count) const;
 
     /// A range of words with at most one step.
     struct Bucket {
@@ -44,9 +42,8 @@ class Steps {
     int shift_ = 0;  // the same for all words, where that takes few buckets; else 0
     std::vector<Binade> binades_;
     std::vector<Bucket> buckets_;
-    std::vector<std::uint32_t> at_;    // the word from which on a step's result holds
-    std::vector<std::uint8_t> bytes_;  // results by step
-    std::vector<std::uint16_t> words_;
+    std::vector<std::uint32_t> at_;     // the word from which on a step's result holds
+    std::vector<std::uint16_t> codes_;  // results by step
     std::vector<float> numbers_;
 };
 

@@ -2,8 +2,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
-#include <vector>
 
 #include "softfloat/matrix_units/chained_units.hpp"
 #include "softfloat/matrix_units/gemm_kernels/fast_gemm.hpp"
@@ -47,67 +45,36 @@ void run(const Kernels& kernels, const Fp64Problem& p, Fp64Tile& tile) {
     }
 }
 
-/// A row of A or a column of B: where it is infinite or NaN, and its largest finite magnitude.
-struct Line {
-    std::vector<std::int64_t> special{};  // ascending, k at the end; empty before look()
-    std::int64_t last_nan = -1;
-    double largest = 0;
-
-    void look(const double* first, std::int64_t stride, std::int64_t k) {
-        if (!special.empty()) return;
-        for (std::int64_t i = 0; i < k; ++i) {
-            const double x = std::fabs(first[i * stride]);
-            if (x <= std::numeric_limits<double>::max()) {
-                largest = std::max(largest, x);
-                continue;
-            }
-            special.push_back(i);
-            if (std::isnan(x)) last_nan = i;
-        }
-        special.push_back(k);
-    }
-};
-
-/// A result that is NaN. Where finite terms cannot overflow, only the steps with infinities and NaNs decide which NaN,
-/// and no step before the last operand whose NaN goes before the sum's.
-double which_nan(const TensorCoreModel& model, const Fp64Problem& p, std::int64_t i, std::int64_t j, Line& row,
-                 Line& column) {
-    row.look(&p.a(i, 0), p.a.col_stride, p.k());
-    column.look(&p.b(0, j), p.b.row_stride, p.k());
+/// A result that is NaN. Which one, the steps with infinities and NaNs decide where finite terms cannot overflow; else
+/// the definition.
+double which_nan(const TensorCoreModel& model, const Fp64Problem& p, std::int64_t i, std::int64_t j) {
+    const auto word = [](double x) { return std::bit_cast<std::uint64_t>(x); };
     const double c = p.has_c() ? p.c(i, j) : 0.0;
-    const double terms = row.largest * column.largest * static_cast<double>(p.k());
-    if (!(terms + (std::isfinite(c) ? std::fabs(c) : 0) <= 0x1p1022)) return fp64_element(model, p, i, j);
-    const auto step = [&](double x, double y, double sum) {
-        return std::bit_cast<double>(chained_fma(model, std::bit_cast<std::uint64_t>(x),
-                                                 std::bit_cast<std::uint64_t>(y), std::bit_cast<std::uint64_t>(sum)));
-    };
-    const std::int64_t start = std::max(column.last_nan, model.nan == NanStyle::dmma ? -1 : row.last_nan);
-    double sum = start < 0 ? step(0, 0, c) : 0.0;
-    auto x = std::ranges::lower_bound(row.special, start), y = std::ranges::lower_bound(column.special, start);
-    for (std::int64_t k = std::min(*x, *y); k < p.k() && !std::isnan(sum); k = std::min(*x, *y)) {
-        x += *x == k ? 1 : 0;
-        y += *y == k ? 1 : 0;
-        sum = step(p.a(i, k), p.b(k, j), std::isinf(sum) ? sum : 0.0);
+    double terms = std::isfinite(c) ? std::fabs(c) : 0.0;
+    double sum = std::bit_cast<double>(chained_fma(model, 0, 0, word(c)));
+    for (std::int64_t k = 0; k < p.k(); ++k) {
+        const double x = p.a(i, k), y = p.b(k, j);
+        if (std::isfinite(x) && std::isfinite(y)) {
+            terms += std::fabs(x * y);
+        } else if (std::isnan(sum)) {
+            sum = std::bit_cast<double>(chained_nan(model, word(x), word(y), word(sum)));
+        } else {
+            sum = std::bit_cast<double>(chained_fma(model, word(x), word(y), std::isinf(sum) ? word(sum) : 0));
+        }
     }
-    return sum;
+    return terms <= 0x1p1022 ? sum : fp64_element(model, p, i, j);
 }
 
 /// What the kernel leaves: the zeros that fill the last instruction make +0 of -0, and once NaN means always NaN, but
 /// which NaN is the definition's to say.
 void store(const TensorCoreModel& model, const Fp64Problem& p, Fp64Tile& tile) {
     const double filling = p.k() % model.instruction_k == 0 ? -0.0 : 0.0;
-    std::vector<Line> columns(static_cast<std::size_t>(tile.cols));
     for (std::int64_t i = 0; i < tile.rows; ++i) {
-        Line row;
         for (std::int64_t j = 0; j < tile.cols; ++j) {
+            const std::int64_t row = tile.row + i, col = tile.col + j;
             const double d = tile.at(i, j) + filling;
-            tile.at(i, j) = !std::isnan(d) ? d
-                                           : which_nan(model, p, tile.row + i, tile.col + j, row,
-                                                       columns[static_cast<std::size_t>(j)]);
+            p.d(row, col) = std::isnan(d) ? which_nan(model, p, row, col) : d;
         }
-    }
-    for (std::int64_t i = 0; i < tile.rows; ++i) {
-        for (std::int64_t j = 0; j < tile.cols; ++j) p.d(tile.row + i, tile.col + j) = tile.at(i, j);
     }
 }
 

@@ -251,10 +251,8 @@ void settle_suspects(const Plan& plan, std::uint64_t special_rows, std::uint64_t
             const BlockSpecials specials = specials_of(model, row, *column, addend);
             const bool opposing = specials.positive_infinity && specials.negative_infinity;
             if (specials.any() && (plan.choice.family == Family::fused || specials.nan || !opposing)) {
-                const auto infinity = infinity_bits(accumulator, specials.negative_infinity);
-                tile.at(i, j) = specials.nan || opposing
-                                    ? *nan
-                                    : in_fp32_container(accumulator, static_cast<std::uint32_t>(infinity));
+                const auto result = static_cast<std::uint32_t>(specials.result(accumulator));
+                tile.at(i, j) = specials.nan ? *nan : in_fp32_container(accumulator, result);
                 return;
             }
         }

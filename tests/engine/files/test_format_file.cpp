@@ -89,12 +89,12 @@ TEST_CASE("formats go to JSON and back") {
             CHECK(format_from_json(format_json(row.format)) == row.format);
         }
     }
-    for (const char* text : {R"({"exponent_bits": 3, "fraction_bits": 0, "specials": "none", "even_codes": true})",
-                             R"({"exponent_bits": 3, "fraction_bits": 1, "sign": false, "specials": "none"})",
-                             R"({"name": "t", "values": [0, 1, "inf", "nan"], "overflow": 1.5, "middles": [0.25]})",
-                             R"({"exponent_bits": 6, "fraction_bits": 9, "saturate": "SatPropagate"})",
-                             R"({"exponent_bits": 4, "fraction_bits": 1, "bias": 9, "specials": "negative_zero_nan",
-                                 "largest_for_infinity": true})"}) {
+    for (const char* text :
+         {R"({"exponent_bits": 3, "fraction_bits": 0, "specials": "none", "even_codes": true})",
+          R"({"exponent_bits": 3, "fraction_bits": 1, "sign": false, "specials": "none"})",
+          R"({"name": "t", "values": [0, 1, "inf", "nan"], "overflow": 1.5, "middles": [0.25]})",
+          R"({"exponent_bits": 6, "fraction_bits": 9, "saturate": "SatPropagate"})",
+          R"({"exponent_bits": 4, "fraction_bits": 2, "specials": "none", "largest_for_infinity": true})"}) {
         CHECK(format_from_json(format_json(from(text))) == from(text));
     }
 }

@@ -132,6 +132,17 @@ void check_equal(const std::string& key, const TensorCoreModel& model, DataClass
     }
 }
 
+/// Every `rare`-th number on average is one of the specials, with its own sign.
+template <class Number>
+std::vector<Number> with_specials(std::vector<Number> x, const std::vector<Number>& specials, std::uint64_t rare,
+                                  std::uint64_t seed) {
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        const std::uint64_t word = ulp::random_word(seed, i);
+        if (word % rare == 0) x[i] = std::copysign(specials[(word >> 32) % specials.size()], x[i]);
+    }
+    return x;
+}
+
 }  // namespace
 
 TEST_CASE("every model's fast product equals the plain one on every class of data") {
@@ -151,83 +162,32 @@ TEST_CASE("every model's fast product equals the plain one on every class of dat
     }
 }
 
-TEST_CASE("one NaN in a row of A and one in a column of B, at any k, give the plain bits") {
-    const std::int64_t m = 4, n = 5, k = 75;  // fills no instruction
+TEST_CASE("infinities and NaNs, one or many, beside zeros and large numbers, with every addend, give the plain bits") {
+    const std::int64_t m = 4, n = 35, k = 75;  // fills no instruction
+    const float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+    std::uint64_t seed = 0;
     for (const auto& [row, model] : ulp::rows_of<TensorCoreModel>()) {
         if (!has_fast_path(model)) continue;
-        const std::string key = row.key();
-        CAPTURE(key);
-        const float nan = std::numeric_limits<float>::quiet_NaN();
-        auto a = random_floats(model.a_format, DataClass::ordinary, m * k, 1);
-        auto b = random_floats(model.b_format, DataClass::ordinary, k * n, 2);
-        auto nan_a = a, nan_b = b;
-        for (const std::size_t at : {std::size_t{0}, std::size_t{41}, std::size_t{74}}) {
-            nan_a[75 + at] = nan;
-            nan_b[5 * at + 3] = nan;
-            for (const auto& [x, y] : {std::pair{&nan_a, &b}, std::pair{&a, &nan_b}, std::pair{&nan_a, &nan_b}}) {
-                std::vector<float> plain(m * n), fast(m * n);
-                GemmProblem p{{x->data(), m, k}, {y->data(), k, n}, {}, {plain.data(), m, n}};
+        CAPTURE(row.key());
+        for (const std::uint64_t rarity : {300, 75, 20, 2}) {
+            for (const float special : {infinity, nan, 0.0F}) {  // alone, then among others
+                const auto numbers = [&](const ulp::FloatFormat& format, std::int64_t count, std::uint64_t rare) {
+                    auto x = random_floats(format, DataClass::ordinary, count, ++seed);
+                    const float large = std::ldexp(1.0F, format.emax() / 2);
+                    return with_specials(
+                        x, special == 0 ? std::vector{infinity, infinity, large, 0.0F, nan} : std::vector{special},
+                        rare, seed);
+                };
+                const auto a = numbers(model.a_format, m * k, rarity), b = numbers(model.b_format, k * n, rarity);
+                const auto c = numbers(model.accumulator, m * n, 2);
+                std::vector<float> plain(c.size()), fast(c.size());
+                GemmProblem p{{a.data(), m, k}, {b.data(), k, n}, {c.data(), m, n}, {plain.data(), m, n}};
+                if (rarity == 75) p.c = {};
                 ulp::gemm_plain(model, p);
                 p.d.data = fast.data();
                 ulp::gemm_kernels::fast_gemm(*all_kernels().back(), model, p);
                 CHECK(differences(plain, fast) == 0);
-                CHECK_FALSE(std::isnan(fast.front()));  // row 0 and column 0 hold none
             }
-            nan_a = a, nan_b = b;
-        }
-    }
-}
-
-TEST_CASE("an addend that is infinite or NaN, alone and beside infinite operands, gives the plain bits") {
-    const std::int64_t m = 4, n = 5, k = 75;
-    const float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
-    for (const auto& [row, model] : ulp::rows_of<TensorCoreModel>()) {
-        if (!has_fast_path(model)) continue;
-        const std::string key = row.key();
-        CAPTURE(key);
-        auto a = random_floats(model.a_format, DataClass::ordinary, m * k, 1);
-        const auto b = random_floats(model.b_format, DataClass::ordinary, k * n, 2);
-        std::vector<float> c(m * n);
-        for (std::size_t i = 0; i < c.size(); ++i)
-            c[i] = std::array{infinity, -infinity, nan, -nan, 1.0F}.at(i * 3 / 4 % 5);
-        for (const float operand : {1.0F, infinity, nan}) {
-            a[2 * k + 41] = operand;  // of row 2 alone
-            std::vector<float> plain(m * n), fast(m * n);
-            GemmProblem p{{a.data(), m, k}, {b.data(), k, n}, {c.data(), m, n}, {plain.data(), m, n}};
-            ulp::gemm_plain(model, p);
-            p.d.data = fast.data();
-            ulp::gemm_kernels::fast_gemm(*all_kernels().back(), model, p);
-            CHECK(differences(plain, fast) == 0);
-        }
-    }
-}
-
-TEST_CASE("many infinite operands beside zeros, ordinary and large numbers give the plain bits") {
-    const std::int64_t m = 9, n = 35, k = 40;
-    std::uint64_t at = 0;
-    for (const auto& [row, model] : ulp::rows_of<TensorCoreModel>()) {
-        if (!has_fast_path(model)) continue;
-        const std::string key = row.key();
-        CAPTURE(key);
-        for (const std::uint64_t rarity : {300, 20, 2}) {
-            const auto operands = [&](const ulp::FloatFormat& format, std::int64_t count) {
-                auto x = random_floats(format, DataClass::ordinary, count, ++at);
-                for (std::size_t i = 0; i < x.size(); ++i) {
-                    const std::uint64_t word = ulp::random_word(at, i);
-                    const float infinity = std::copysign(std::numeric_limits<float>::infinity(), x[i]);
-                    const float large = std::ldexp(x[i], word % 7 == 0 ? format.emax() / 2 : 0);
-                    if (word % rarity == 0) x[i] = std::array{infinity, infinity, large, 0.0F}.at(word >> 32 & 3);
-                }
-                return x;
-            };
-            const auto a = operands(model.a_format, m * k), b = operands(model.b_format, k * n);
-            const auto c = operands(model.accumulator, m * n);
-            std::vector<float> plain(c.size()), fast(c.size());
-            GemmProblem p{{a.data(), m, k}, {b.data(), k, n}, {c.data(), m, n}, {plain.data(), m, n}};
-            ulp::gemm_plain(model, p);
-            p.d.data = fast.data();
-            ulp::gemm_kernels::fast_gemm(*all_kernels().back(), model, p);
-            CHECK(differences(plain, fast) == 0);
         }
     }
 }
@@ -615,19 +575,28 @@ std::vector<double> random_doubles(DataClass data, std::int64_t count, std::uint
 
 }  // namespace
 
-TEST_CASE("every fp64 row's fast product equals the plain one on every class of data, and a shorter k differs") {
+TEST_CASE(
+    "every fp64 row's fast product equals the plain one on every class of data and with every NaN; a shorter k "
+    "differs") {
+    const double infinity = std::numeric_limits<double>::infinity();
     std::uint64_t seed = 1;
     int caught = 0;
-    for (const auto& [row, model] : ulp::rows_of<TensorCoreModel>()) {
+    for (const auto& [row, of_row] : ulp::rows_of<TensorCoreModel>()) {
+        TensorCoreModel model = of_row;
         if (model.accumulator != ulp::formats::fp64) continue;
         REQUIRE(ulp::gemm_kernels::has_fp64_kernel(model));
         const std::string key = row.key();
         CAPTURE(key);
         for (const DataClass data : ulp::all_classes) {
             for (const auto& [m, n, k] : {std::array{7, 30, 66}, {19, 1, 8}, {1, 26, 259}, {258, 3, 1}}) {
-                const auto a = random_doubles(data, m * k, seed += 10);
-                const auto b = random_doubles(data, k * n, seed + 1);
-                const auto c = random_doubles(data, m * n, seed + 2);
+                model.nan = std::array{model.nan, ulp::NanStyle::x86, ulp::NanStyle::dmma}.at(++seed % 3);
+                const std::uint64_t rare = std::array{100000, 300, 20, 2}.at(seed % 4);
+                const auto numbers = [&](std::int64_t count) {
+                    const auto nan = std::bit_cast<double>(0x7FF0000000000000 + (++seed << (seed % 2 * 44)));
+                    const auto plain_numbers = random_doubles(data, count, seed);
+                    return with_specials(plain_numbers, {nan, infinity, infinity, 0x1p1023}, rare, seed);
+                };
+                const auto a = numbers(m * k), b = numbers(k * n), c = numbers(m * n);
                 std::vector<double> plain(c.size()), fast(c.size());
                 const auto differ = [&] {
                     return std::memcmp(plain.data(), fast.data(), plain.size() * sizeof(double)) != 0;
@@ -652,43 +621,9 @@ TEST_CASE("every fp64 row's fast product equals the plain one on every class of 
         }
     }
     CHECK(caught > 0);
-}
-
-TEST_CASE("which NaN an fp64 chain gives is the definition's, wherever NaNs, infinities and overflows meet") {
-    const std::int64_t m = 12, n = 35, k = 30;
-    const double infinity = std::numeric_limits<double>::infinity();
-    std::uint64_t seed = 0, at = 0;
-    std::int64_t nans = 0;
-    using enum ulp::NanStyle;
-    for (const ulp::NanStyle style : {dmma, x86, quiet, all_ones}) {
-        TensorCoreModel model = ulp::unit_model<TensorCoreModel>("sm_90:mma.fp64.fp64");
-        model.nan = style;
-        for (const std::uint64_t rarity : {400, 60, 8, 1}) {
-            for (const double huge : {1.0, 0x1p1023}) {
-                const auto values = [&](std::int64_t count) {
-                    auto x = random_doubles(DataClass::ordinary, count, seed += 7);
-                    for (double& each : x) {
-                        const std::uint64_t word = ulp::random_word(99, ++at);
-                        const double nan = std::bit_cast<double>(word | 0x7FF0000000000001);  // quiet and signalling
-                        if (word % rarity == 0) each = std::array{nan, -infinity, infinity, huge}.at(word >> 32 & 3);
-                    }
-                    return x;
-                };
-                const auto a = values(m * k), b = values(k * n), c = values(m * n);
-                std::vector<double> plain(c.size()), fast(c.size());
-                ulp::Fp64Problem p{{a.data(), m, k}, {b.data(), k, n, 1, k}, {c.data(), m, n}, {plain.data(), m, n}};
-                ulp::gemm_plain(model, p);
-                p.d.data = fast.data();
-                REQUIRE(ulp::gemm_kernels::fast_fp64_gemm(*all_kernels().back(), model, p));
-                CAPTURE(rarity);
-                CHECK(std::memcmp(plain.data(), fast.data(), plain.size() * sizeof(double)) == 0);
-                nans += std::ranges::count_if(plain, [](double d) { return std::isnan(d); });
-            }
-        }
-        model.variation.order = ulp::LaneOrder::descending;
-        CHECK_FALSE(ulp::gemm_kernels::has_fp64_kernel(model));
-    }
-    CHECK(nans > 5000);
+    TensorCoreModel descending = ulp::unit_model<TensorCoreModel>("sm_90:mma.fp64.fp64");
+    descending.variation.order = ulp::LaneOrder::descending;
+    CHECK_FALSE(ulp::gemm_kernels::has_fp64_kernel(descending));
 }
 
 TEST_CASE("choose_path says which kernel runs and why") {
