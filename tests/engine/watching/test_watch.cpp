@@ -133,7 +133,9 @@ TEST_CASE("exponents are counted alike by every set of instructions, wherever th
                                        : number_between(range.lowest, one_in(range.special_in) ? 255 : range.highest));
             }
             Tally expected;
+            std::uint32_t largest = 0;
             for (const float x : numbers) {
+                largest = std::max(largest, std::bit_cast<std::uint32_t>(x) & 0x7FFFFFFFU);
                 expected.zeros += x == 0 ? 1 : 0;
                 expected.finite += std::isfinite(x) ? 1 : 0;
             }
@@ -144,6 +146,7 @@ TEST_CASE("exponents are counted alike by every set of instructions, wherever th
                 CHECK(fields_of(numbers, simd) == plain_fields_of(numbers));
                 CHECK(tally_of(numbers, simd) == expected);
                 CHECK(all_finite(numbers, simd) == (expected.finite == count));
+                CHECK(std::bit_cast<std::uint32_t>(largest_magnitude(numbers, simd)) == largest);
             }
         }
     }
