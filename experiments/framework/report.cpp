@@ -90,11 +90,14 @@ std::string seen_html(const StoredResult& result) {
         seen, result.products.size(), lines);
 }
 
-/// What the experiment found, as its heading: the sentence of a figure, else of the claim that answers its question.
-std::string finding_html(const StoredResult& result) {
-    for (const StoredFigure& figure : result.figures) {
-        if (!figure.headline.empty()) return prose_html(figure.headline);
-    }
+/// The sentence of the first figure that has one.
+std::string headline_of(const StoredResult& result) {
+    const auto figure = std::ranges::find_if(result.figures, [](const auto& f) { return !f.headline.empty(); });
+    return figure == result.figures.end() ? "" : figure->headline;
+}
+
+/// What the experiment found, as a heading: the claim that answers its question.
+std::string answering_html(const StoredResult& result) {
     const auto experiment = std::ranges::find(experiments(), result.experiment, &Experiment::name);
     if (experiment == experiments().end()) return prose_html(result.title);
     const std::optional<Claim> claim = answering_claim(*experiment, result.claims);
@@ -103,6 +106,12 @@ std::string finding_html(const StoredResult& result) {
     return fmt::format("{}{} <span class=\"value\">{}</span>",
                        claim->verdict == Verdict::reproduced ? "" : verdict_html(claim->verdict) + ": ",
                        prose_html(claim->statement), prose_html(measured.substr(0, measured.find(": difference"))));
+}
+
+/// The sentence of a figure, else the answer.
+std::string finding_html(const StoredResult& result) {
+    const std::string headline = headline_of(result);
+    return headline.empty() ? answering_html(result) : prose_html(headline);
 }
 
 /// Whether the failure is natural, and where in the report it is shown the other way.
@@ -122,8 +131,8 @@ std::string origin_html(const std::string& name, const Results& reported) {
                        links.empty() ? "" : fmt::format(" {}: {}.", relation, links));
 }
 
-/// The finding, its first figure, and in a fold all else.
-std::string section_html(const StoredResult& result, const Results& reported) {
+/// The finding, its first figure, and in a fold all else. `finding`: what the chapter's title does not say already.
+std::string section_html(const StoredResult& result, const std::string& finding, const Results& reported) {
     std::string more;
     for (std::size_t i = 1; i < result.figures.size(); ++i) more += figure_html(result, result.figures[i]);
     const std::string others = more.empty() ? "" : fmt::format("{} more figures, ", result.figures.size() - 1);
@@ -131,7 +140,7 @@ std::string section_html(const StoredResult& result, const Results& reported) {
         "<section id=\"{}\" class=\"finding\">\n<p class=\"topic\">{}</p>\n<h2>{}</h2>\n{}<details "
         "class=\"more\"{}><summary>{}{} claims: {}</summary>\n<p class=\"question\">{}</p>\n{}{}<div "
         "class=\"folded\">{}{}{}</div>\n</details>\n</section>\n",
-        result.experiment, prose_html(result.title), finding_html(result),
+        result.experiment, prose_html(result.title), finding,
         result.figures.empty() ? "" : figure_html(result, result.figures.front()),
         all_hold(result.claims) ? "" : " open", others, result.claims.size(), counts_html(result.claims),
         prose_html(result.question), origin_html(result.experiment, reported), more, claims_html(result),
@@ -143,11 +152,16 @@ std::string chapter_html(const Results& results, const std::string& chapter, con
     for (const StoredResult& result : results) {
         contents += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", result.experiment, escaped(result.title));
     }
-    std::string html = fmt::format("<h1>{}</h1>\n<p class=\"lead\">{}</p>\n", escaped(chapter),
-                                   escaped(chapter_text(chapter_by_name(chapter))));
+    // The first experiment with a sentence decides the chapter.
+    auto decides = std::ranges::find_if(results, [](const auto& r) { return !headline_of(r).empty(); });
+    if (decides == results.end()) decides = results.begin();
+    std::string html =
+        fmt::format("<p class=\"topic\">{}</p>\n<h1>{}</h1>\n<p class=\"lead\">{}</p>\n", escaped(chapter),
+                    finding_html(*decides), escaped(chapter_text(chapter_by_name(chapter))));
     if (results.size() > 1) html += "<ul class=\"contents\">\n" + contents + "</ul>\n";
     html += "<div class=\"findings\">\n";
-    for (const StoredResult& result : results) html += section_html(result, reported);
+    for (const StoredResult& result : results)
+        html += section_html(result, &result == &*decides ? answering_html(result) : finding_html(result), reported);
     return with_evidence(html + "</div>\n", results);
 }
 

@@ -82,6 +82,9 @@ TEST_CASE("the opening shows five figures: the first of each chapter, then the s
     CHECK(shown == 5);
     for (const char* one : {"Formats headline 1", "Remedies headline 1", "Systems headline 0"}) CHECK(has(page, one));
     CHECK_FALSE(has(page, "Systems headline 1"));
+    const std::string systems = page_of(results, "report-systems.html");
+    CHECK(has(systems, "<p class=\"topic\">Systems</p>\n<h1>Systems headline 0</h1>"));
+    CHECK_FALSE(has(systems, "<h2>Systems headline 0"));  // once
 }
 
 TEST_CASE("the opening answers from the comparisons with fp32, and powers are raised in sentences") {
@@ -263,9 +266,11 @@ TEST_CASE("a drawing has the names of its curves as text, and a format its colou
          "<svg viewBox=\"0 0 9 6\"><g id=\"gnuplot_plot_1" + curve + "<g id=\"gnuplot_plot_2" + curve + "</svg>"}};
     const std::string page = page_of({result}, "report-overflow.html");
     CHECK(has(page, "<span class=\"key\">\n<span style=\"border-color:rgb(213,94,0)\">fp16</span>\n</span>"));
+    result.figures.front().svg.insert(result.figures.front().svg.find("<g id"), "<text>fp16</text>");
+    CHECK_FALSE(has(page_of({result}, "report-overflow.html"), "<span class=\"key\">"));  // at the curve's end
     CHECK(colours_of({"fp16", "fp32", "bf16"}) == std::vector{2, 8, 1});
-    CHECK(colours_of({"bf16", "x", "fp16", "bf16 again"}) == std::vector{1, 5, 2, 7});
-    CHECK(colours_of({"a", "b"}, {1}) == std::vector{2, 3});
+    CHECK(colours_of({"bf16", "x", "fp16", "bf16 again"}) == std::vector{1, 9, 2, 5});
+    CHECK(colours_of({"a", "TF32"}, {9}) == std::vector{5, 6});
     CHECK(prose_html("`a^2` and `b") == "<code>a^2</code> and `b");
 }
 
