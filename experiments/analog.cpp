@@ -232,7 +232,7 @@ void run(const RunContext& context, Result& result) {
         Bars one(ways[w].name);
         const Spread spread = runs.spread(w);
         one.add(static_cast<double>(w), spread);
-        one.move_into(bars, {.mark = Mark::boxes, .colour = w == 0 ? 8 : static_cast<int>(w)});
+        one.move_into(bars, {.mark = Mark::boxes});
         bars.axes.x.names.emplace_back(static_cast<double>(w), ways[w].name);
         bars.meaning += fmt::format("{} {} {}", w == 0 ? "" : ",", ways[w].name, accuracy_text.text(spread.middle));
     }
@@ -270,10 +270,8 @@ void run(const RunContext& context, Result& result) {
     medians(Transfer::accumulated, "with");
     medians(Transfer::nearest, "without");
     levels.looks = {{.mark = Mark::none}};
-    with.move_into(levels,
-                   {.mark = Mark::linespoints, .colour = 1, .size = 1.3, .title = "with a digital accumulator"});
-    without.move_into(
-        levels, {.mark = Mark::linespoints, .colour = 2, .size = 1.3, .title = "each update to the nearest step"});
+    with.move_into(levels, {.mark = Mark::linespoints, .size = 1.3, .title = "with a digital accumulator"});
+    without.move_into(levels, {.mark = Mark::linespoints, .size = 1.3, .title = "each update to the nearest step"});
     levels.axes = {{.label = "bits of a device", .room = 0.3, .step = 1.0}, percent_axis("accuracy")};
     levels.guides = {
         {.bottom = 100 * digital.least, .top = 100 * digital.largest, .text = "fp32, all seeds", .strength = 0.4}};

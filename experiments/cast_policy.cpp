@@ -201,10 +201,11 @@ void claim_ranges(std::uint64_t seed, Result& result) {
 }
 
 void figure_ranges(Result& result) {
-    Figure figure{"ranges", "Pointwise functions in fp16: what is safe and what is not",
-                  "f(x) of positive fp16 numbers, stored in fp16 (1 in 64 shown). Dotted: fp16's largest and smallest "
-                  "normal number.",
-                  "", ""};
+    Figure figure{
+        "ranges", "Pointwise functions in fp16: what is safe and what is not",
+        "f(x) of positive fp16 numbers, stored in fp16 (1 in 64 shown). Dashed: fp16's largest number. Dotted: "
+        "its smallest normal one.",
+        "", ""};
     std::vector<std::string> over, under;  // the functions with results beyond either end
     const auto add = [&](const std::string& name, const auto& f) {
         Series series{name, formats::fp16, {}};
@@ -238,8 +239,7 @@ void figure_ranges(Result& result) {
     figure.axes.y.to = 0x1p19;
     figure.axes.x.step = figure.axes.y.step = 16;
     figure.looks = {{}, {}, {}, {.width = 4}};
-    figure.guides = {level(65504, "largest"),
-                     {.bottom = 0x1p-14, .top = 0x1p-14, .text = "smallest normal", .dash = 3, .opposite = true}};
+    figure.guides = {level(65504, "largest"), {.bottom = 0x1p-14, .top = 0x1p-14, .dash = 3}};
     result.figure(std::move(figure));
 }
 
@@ -330,8 +330,7 @@ void figure_search(const Search& found, std::string evidence, Result& result) {
     figure.series = {std::move(learns), std::move(fails)};
     figure.axes = {{.label = "attempt", .from = 0.3, .step = 2.0},
                    {.label = "operations in fp32", .from = -0.5, .to = 9.5, .step = 1.0}};
-    figure.looks = {{.mark = Mark::stems, .colour = 3, .point = 7, .size = 2},
-                    {.mark = Mark::stems, .colour = 2, .point = 2, .size = 2}};
+    figure.looks = {{.mark = Mark::stems, .point = 7, .size = 2}, {.mark = Mark::stems, .point = 2, .size = 2}};
     result.figure(std::move(figure));
 }
 

@@ -117,8 +117,10 @@ void figure_of(const Operands& operands, const RunContext& context, Count& count
                               "the bound.",
                               operands.k),
                   "", ""};
-    int colour = 0;
+    std::vector<std::string> names;
+    for (const Family& family : families(operands.format)) names.push_back(family.name);
     for (const Family& family : families(operands.format)) {
+        const int colour = colours_of(names).at(figure.series.size() / 2);
         Series errors{family.name}, bounds{family.name + " bound"};
         std::vector<double> unused;
         if (family.name.ends_with("parts")) {
@@ -134,7 +136,7 @@ void figure_of(const Operands& operands, const RunContext& context, Count& count
         const auto& [products, least] = errors.points.back();
         figure.meaning += fmt::format("{}{}: {:.2g} with {:.0f} products.", figure.meaning.empty() ? "" : " ",
                                       family.name, least, products);
-        figure.looks.insert(figure.looks.end(), {{.mark = Mark::linespoints, .colour = ++colour},
+        figure.looks.insert(figure.looks.end(), {{.mark = Mark::linespoints, .colour = colour},
                                                  {.colour = colour, .dash = 2, .title = ""}});
         figure.series.push_back(std::move(errors));
         figure.series.push_back(std::move(bounds));

@@ -304,11 +304,12 @@ Figure figure_of(const Study& study, Data data, const std::string& evidence) {
                         units.at(u).name, study.k.back(), last.largest_error() / last.largest(&Judged::bound));
     }
     figure.axes = {power_axis("k, products in a sum", 2), power_axis("error over the sum of the magnitudes", 10)};
-    for (int u = 1; u <= static_cast<int>(units.size()); ++u) {
-        figure.looks.insert(figure.looks.end(), {{.colour = u, .title = units.at(static_cast<std::size_t>(u - 1)).name},
-                                                 {.colour = u, .dash = 2, .title = ""},
-                                                 {.colour = u, .dash = 3, .title = ""},
-                                                 {.mark = Mark::points, .colour = u, .size = 1.2, .title = ""}});
+    for (std::size_t u = 0; u < units.size(); ++u) {
+        const int colour = formatless_colour(u);
+        figure.looks.insert(figure.looks.end(), {{.colour = colour, .title = units.at(u).name},
+                                                 {.colour = colour, .dash = 2, .title = ""},
+                                                 {.colour = colour, .dash = 3, .title = ""},
+                                                 {.mark = Mark::points, .colour = colour, .size = 1.2, .title = ""}});
     }
     figure.key = Key::beside;
     return figure;

@@ -199,9 +199,7 @@ void figure_accuracy(const Study& study, Result& result) {
             if (middle >= study.accuracy(s, way_fp32).middle - 0.05) continue;
             worse.push_back(fmt::format("{} {}", study.ways[w].name, accuracy_text.text(middle)));
         }
-        bars.move_into(
-            figure,
-            {.mark = Mark::boxes, .colour = static_cast<int>(s) + 1, .shift = 0.27 * (static_cast<double>(s) - 1)});
+        bars.move_into(figure, {.mark = Mark::boxes, .shift = 0.27 * (static_cast<double>(s) - 1)});
         figure.meaning += fmt::format(" {}: {} (fp32 {}){}", study.subjects[s].name,
                                       worse.empty() ? "none" : fmt::format("{}", fmt::join(worse, ", ")),
                                       accuracy_text.text(study.accuracy(s, way_fp32).middle),

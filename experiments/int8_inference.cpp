@@ -234,10 +234,8 @@ Figure figure_of_ranges(const Quantisation& run) {
     figure.axes = {{.label = "magnitude", .from = 0.0, .to = 1.3 * last}, power_axis("numbers", 10)};
     figure.axes.y.from = 1;
     figure.axes.y.to = 3 * most;
-    figure.looks = {{.mark = Mark::boxes, .colour = pale},
-                    {.colour = 1, .width = 3},
-                    {.colour = 2, .width = 3, .dash = 2},
-                    {.colour = 3, .width = 7, .dash = 3}};
+    figure.looks = {
+        {.mark = Mark::boxes, .colour = pale}, {.width = 3}, {.width = 3, .dash = 2}, {.width = 7, .dash = 3}};
     figure.bar_width = last / (static_cast<double>(figure.series.front().points.size()) - 0.5);
     return figure;
 }

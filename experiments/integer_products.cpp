@@ -168,8 +168,7 @@ void figure_overflow(const RunContext& context, Result& result) {
                     .from = -2.6e9,
                     .to = 4.6e9,
                     .names = {{-0x1p31, "-2³¹"}, {0, "0"}, {0x1p31, "2³¹"}, {0x1p32, "2³²"}}}};
-    figure.looks = {
-        {.colour = grey, .width = 1.5, .dash = 2}, {.mark = Mark::points, .colour = 2, .size = 0.6}, {.colour = 1}};
+    figure.looks = {{.colour = grey, .width = 1.5, .dash = 2}, {.mark = Mark::points, .size = 0.6}, {}};
     result.figure(std::move(figure));
 }
 

@@ -185,8 +185,8 @@ void figure_accuracy(const Study& study, const ScalePrediction& prediction, Resu
     const int first = prediction.first_exponent();
     const int last = prediction.last_exponent();
     Figure figure{"accuracy", "Accuracy against the loss scale",
-                  fmt::format("Digits in fp16 with fp32 masters; median of {}, dots: minimum and maximum. Shaded: "
-                              "predicted from the exponents of the fp32 runs.",
+                  fmt::format("Digits in fp16 with fp32 masters; median of {}, dots: minimum and maximum. Grey: fp32's "
+                              "minimum to maximum. Shaded: predicted from the exponents of the fp32 runs.",
                               counted(study.fp32().size(), "seed")),
                   text_of_ends(study, first, last), study.arms.evidence};
     if (const std::vector<int> good = good_exponents(study); !good.empty()) {
@@ -230,7 +230,6 @@ void figure_accuracy(const Study& study, const ScalePrediction& prediction, Resu
                     {.colour = 5, .width = 2.5, .dash = 2, .title = "fp16, moving scale"}};
     figure.guides = {{.left = first - 0.5, .right = last + 0.5, .strength = 0.13, .colour = 5},
                      {.bottom = 100 * reference.least, .top = 100 * reference.largest}};
-    figure.notes.push_back({0, 100 * reference.least - 9, "grey: fp32, minimum to maximum"});
     figure.notes.push_back({first - 0.5, 10, "predicted to work"});
     result.figure(std::move(figure));
 }
@@ -342,8 +341,8 @@ void figure_sawtooth(const Comparison& saw, std::int64_t window, Result& result)
     figure.series = {std::move(ceiling), scale, std::move(skipped)};
     figure.axes = {{.label = "step"}, power_axis("loss scale", 2)};
     figure.looks = {{.colour = pale, .width = 1.5, .title = "65504 / largest gradient"},
-                    {.mark = Mark::steps, .colour = 1, .width = 3},
-                    {.mark = Mark::points, .colour = 2, .size = 1.4, .title = "overflow: step skipped"}};
+                    {.mark = Mark::steps, .width = 3},
+                    {.mark = Mark::points, .size = 1.4, .title = "overflow: step skipped"}};
     result.figure(std::move(figure));
 }
 

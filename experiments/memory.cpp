@@ -319,9 +319,7 @@ void gains(const RunContext& context, Result& result) {
                     of_unet, of_bert);
     figure.axes = {{.label = "r, activations for each parameter", .from = 0.0, .to = 60.0},
                    {.label = "bytes in fp32 / bytes in mixed precision", .from = 1.0, .to = 2.0}};
-    figure.looks = {{.colour = grey, .width = 2},
-                    {.mark = Mark::points, .colour = 2, .size = 1.8},
-                    {.mark = Mark::points, .colour = 3, .size = 1.8}};
+    figure.looks = {{.colour = grey, .width = 2}, {.mark = Mark::points, .size = 1.8}};
     result.figure(std::move(figure));
     result.measured("unet_gains_more", cite(sources::paperspace, "UNet benefited far more than BERT"),
                     "Mixed precision saves a U-Net more memory than BERT, with the same number of samples in a batch: "

@@ -308,8 +308,8 @@ void figure_partial_sums(const RunContext& context, const std::vector<MatrixUnit
     series.push_back(sum_series("fp16 pairwise", formats::fp16, at, sixteens_pairwise<fp16>));
     const auto last = [&](std::size_t i) { return series[i].points.back().y; };
     figure.headline = fmt::format(
-        "{} sixteens, added one by one, give {:g} in bf16 and {:g} in fp16; pairwise in fp16 {:g}; exactly {:g}.",
-        at.back(), last(2), last(3), last(6), last(0));
+        "{} sixteens, added one by one, give {:g} in bf16 and {:g} in fp16; pairwise in fp16 {}; exactly {:g}.",
+        at.back(), last(2), last(3), std::isinf(last(6)) ? "infinity" : fmt::format("{:g}", last(6)), last(0));
     context.progress(0.3);
     for (const MatrixUnit& unit : units) {
         for (const ProductTypes& types : {fp16_to_fp32, fp16_to_fp16}) {
@@ -342,7 +342,7 @@ void figure_boundary(Result& result) {
                     {.mark = Mark::points, .colour = 2, .size = 1.3, .beyond = 65604.0}};
     figure.guides = {level(65504, "65504, largest"), level(65520, "65520, half way")};
     figure.guides.back().opposite = true;
-    figure.notes = {{4095, 65586, "infinite"}};
+    figure.notes = {{4091.5, 65597, "infinite"}};
     result.figure(std::move(figure));
 }
 

@@ -301,7 +301,7 @@ void figure_accuracies(Result& result) {
                    {.label = "points of top-1 accuracy", .from = -0.8, .to = 1.1}};
     figure.looks = {{.mark = Mark::points, .point = 7, .size = 2},
                     {.mark = Mark::spans,
-                     .colour = 6,
+                     .colour = pale,
                      .width = 12,
                      .title = "two standard deviations of the difference, by the test images alone"}};
     figure.guides = {level(0)};

@@ -347,8 +347,8 @@ void figure_padding(const Gpu& gpu, Result& result) {
     figure.series = {plain, filled};
     figure.axes = {{.label = "n", .from = 999.0, .to = 1049.0, .step = 8.0},
                    {.label = "relative time", .from = 0.0, .to = 9.5}};
-    figure.looks = {{.mark = Mark::points, .colour = 2, .size = 1.1},
-                    {.mark = Mark::points, .colour = 1, .point = 7, .size = 0.7, .title = "padded to a multiple of 8"}};
+    figure.looks = {{.mark = Mark::points, .size = 1.1},
+                    {.mark = Mark::points, .point = 7, .size = 0.7, .title = "padded to a multiple of 8"}};
     result.figure(std::move(figure));
 }
 

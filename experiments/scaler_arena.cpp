@@ -307,7 +307,7 @@ void figure_scales(const RunContext& context, const Recorded& recorded, const st
     figure.axes = {{.label = "step"}, power_axis("loss scale", 2)};
     figure.axes.y.from = 0x1p12;
     figure.looks = {{.colour = pale, .width = 3, .title = "largest that fits"}};
-    for (int i = 1; i <= 7; ++i) figure.looks.push_back({.mark = Mark::steps, .colour = i, .width = 2});
+    figure.looks.insert(figure.looks.end(), 7, Look{.mark = Mark::steps, .width = 2});
     figure.looks.insert(figure.looks.end(),
                         {{.colour = black, .width = 3, .dash = 2}, {.colour = black, .width = 3, .dash = 3}});
     figure.key_rows = 4;
@@ -327,7 +327,7 @@ void figure_score(const Recorded& recorded, const std::vector<Replay>& replays, 
         figure.series.push_back({r.name, formats::fp64, {point}});
     }
     figure.axes = {{.label = "share of the steps skipped", .numbers = Numbers::percent, .from = -0.4},
-                   {.label = "powers of two below the largest scale that fits", .from = 0.0, .room = 0.05}};
+                   {.label = "powers of two below what fits", .from = 0.0, .room = 0.05}};
     figure.looks = {{.mark = Mark::points, .size = 2.5}};
     figure.key_rows = 4;
     result.figure(std::move(figure));

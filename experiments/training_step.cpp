@@ -226,9 +226,7 @@ void show_scale_squared(const RunContext& context, Result& result) {
     add("as printed", printed);
     const std::vector<Point>& drawn = figure.series.front().points;
     figure.axes = {{.label = "step"}, {.label = "loss", .log_base = 10}};
-    figure.looks = {{.mark = Mark::linespoints, .colour = 2},
-                    {.mark = Mark::linespoints, .colour = 1},
-                    {.mark = Mark::linespoints, .colour = 3}};
+    figure.looks = {{.mark = Mark::linespoints}};
     if (!drawn.empty() && drawn.size() < copied.size()) {
         figure.notes = {{drawn.back().x, drawn.back().y, "then not finite"}};
     }

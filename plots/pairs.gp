@@ -2,14 +2,15 @@
 count = series_count / 2
 set xrange [-0.6:count - 0.4]
 set xtics () scale 0 font tiny
-do for [i=1:count] { set xtics add (series(2 * i - 1) i - 1) }
-if (page) { set xtics rotate by 35 right; set bmargin 8 }
-if (count > 8) { set xtics rotate by 25 right; set bmargin (8 + caption_lines); set lmargin 13 }
+lines(name) = page && strstrt(name, ' and ') ? name[1:strstrt(name, ' and ')] . "\n" . name[strstrt(name, ' and ') + 1:*] : name
+do for [i=1:count] { set xtics add (lines(series(2 * i - 1)) i - 1) }
+if (page) { set xtics rotate by 60 right; set bmargin at screen (page_foot + 5.0) / (page_foot + 240) }
+if (count > 8 && !page) { set xtics rotate by 25 right; set bmargin (8 + caption_lines); set lmargin 13 }
 set boxwidth 0.38
 set grid noxtics
 plot for [i=1:count] 'data.csv' using (x_of(series(2 * i - 1)) == 0 ? i - 1.2 : NaN):(100 * column(5)) \
-        with boxes linetype 1 title (i == 1 ? first_bars : '') noenhanced, \
+        with boxes linetype 9 title (i == 1 ? first_bars : '') noenhanced, \
     for [i=1:count] '' using (x_of(series(2 * i - 1)) == 1 ? i - 0.8 : NaN):(100 * column(5)) \
-        with boxes linetype 2 title (i == 1 ? second_bars : '') noenhanced, \
+        with boxes linetype 5 title (i == 1 ? second_bars : '') noenhanced, \
     for [i=1:count] for [n=0:1] '' using (x_of(series(2 * i)) == n ? i - 1.2 + 0.4 * n : NaN):(100 * column(5)) \
         with lines linecolor rgb 0x333333 linewidth 2 notitle

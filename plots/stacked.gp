@@ -17,4 +17,4 @@ do for [x=0:2] {
 }
 top(i) = (x_of(series(i)) == x_of(series(i)) ? up_to(i, column(3)) : NaN)
 plot for [i=series_count:1:-1] 'data.csv' using (x_of(series(i))):(top(i)) with boxes \
-    linetype (i == 3 ? 5 : i) fillstyle solid 1 title series(i)
+    linetype (i == 1 ? 9 : i == 2 ? 5 : 10) fillstyle solid 1 title series(i)

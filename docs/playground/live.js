@@ -55,6 +55,9 @@
   }
 
   /** Lines [name, class, values] over 0, 1, 2 ... in one drawing with the same axis. */
+  // The palette's colours of formats, and one that none has.
+  const lookOf = format => ({bf16: 'c1', fp16: 'c2', e4m3: 'c3', e5m2: 'c3', e2m1: 'c4', tf32: 'c6', fp32: 'c8'})[format] || 'c9';
+
   function lines(rows, title, base = 0) {
     const width = 640, height = 220, left = 60, bottom = 190;
     const finite = rows.flatMap(row => row[2]).filter(Number.isFinite);
@@ -65,6 +68,7 @@
     svg.append(shape('line', {class: 'axis', x1: left, x2: x(longest - 1), y1: y(Math.max(least, 0)), y2: y(Math.max(least, 0))}),
                shape('text', {x: left - 6, y: y(most) + 4, 'text-anchor': 'end'}, short(most)),
                shape('text', {x: left - 6, y: y(least) + 4, 'text-anchor': 'end'}, short(least)),
+               shape('text', {x: left, y: height - 8}, title),
                shape('text', {x: x(longest - 1), y: height - 8, 'text-anchor': 'end'}, `${longest - 1}`));
     rows.forEach(([name, look, values], i) => {
       const points = values.map((value, at) => Number.isFinite(value) ? `${x(at).toFixed(1)},${y(value).toFixed(1)}` : '').join(' ');
@@ -122,7 +126,7 @@
         return {format, times: count, stopped, sum: sums[count],
                 sentence: stopped ? `The sum stops at ${short(sums[count])}: adding ${addend} changes nothing there. Exact: ${short(exact[count])}.`
                                   : `After ${count} additions: ${short(sums[count])}. Exact: ${short(exact[count])}.`,
-                content: lines([[format, 'c1', sums], ['exact', 'c8', exact]], 'The sum by additions')};
+                content: lines([[format, lookOf(format), sums], ['exact', 'c9', exact]], 'The sum by additions')};
       });
 
   figures.master = (box, {add, bits, round}) => build(box,
@@ -148,7 +152,7 @@
         }
         return {format, start: Number(weight), update: Number(update), alone: alone[count], kept: kept[count],
                 sentence: `After ${count} updates of ${update}: ${alone[count]} without a master, ${kept[count]} with one.`,
-                content: lines([['without', 'c1', alone], ['with master', 'c8', kept]], 'The weight by steps', Infinity)};
+                content: lines([['without', lookOf(format), alone], ['with master', 'c9', kept]], 'The weight by steps', Infinity)};
       });
 
   // Gradients whose exponents are normal around -20 with deviation 4; one number stands for each binade.
@@ -220,7 +224,7 @@
         }
         return {first, skips, skipped: skips.length, early: skips.filter(i => i < 20).length,
                 sentence: `${skips.length} of 100 steps are skipped: ${skips.slice(0, 8).join(', ')}${skips.length > 8 ? ' ...' : ''}`,
-                content: lines([['log2 of scale', 'c1', exponents]], 'The loss scale by steps')};
+                content: lines([['log2 of scale', 'c9', exponents]], 'The loss scale by steps')};
       });
 
   figures.block = (box, {round}) => build(box,

@@ -76,7 +76,10 @@ std::string settings_of(char letter, const Axis& axis) {
             "if (exists('STATS_max')) {{ set xtics tic({} - {}) }} }}\n",  // not where nothing is finite
             end(axis.to, "STATS_max"), end(axis.from, "STATS_min"));
     }
-    if (axis.step > 0) text += fmt::format("set {}tics {}\n", letter, axis.step);
+    if (axis.step > 0) {
+        const bool dense = axis.log_base < 2 && axis.from && axis.to && *axis.to - *axis.from > 6 * axis.step;
+        text += fmt::format("set {}tics {}{}\n", letter, axis.step, dense ? " * (page ? 2 : 1)" : "");
+    }
     if (!axis.names.empty()) text += names_of(letter, axis);
     return text;
 }
@@ -95,7 +98,7 @@ std::string place(const std::optional<double>& at, int edge) {
     return at ? fmt::format("first {}", *at) : fmt::format("graph {}", edge);
 }
 
-/// `before`: upright lines with words that come before it; on a page their words stand one below the other.
+/// `before`: upright lines with words on the same side that come before it; on a page they stand one below the other.
 std::string label_of(const Guide& guide, std::size_t number, bool is_level, bool is_area, int before) {
     const char* side = guide.opposite == is_level ? "left" : "right";
     const std::string at = is_level ? fmt::format("graph {},first {}", guide.opposite ? 0.02 : 0.98, *guide.bottom)
@@ -107,18 +110,19 @@ std::string label_of(const Guide& guide, std::size_t number, bool is_level, bool
     const std::string words = gnuplot_lines(wrapped(guide.text, is_upright ? 24 : 100));
     std::string text = fmt::format("set label {} {} at {} {} offset {} noenhanced font {} front\n", number, words, at,
                                    side, offset, is_area ? "small" : "tiny textcolor rgb 0x555555");
-    if (is_upright && before > 0) {
-        text += fmt::format("if (page) {{ set label {} offset {},{} }}\n", number, guide.opposite ? -0.7 : 0.7,
-                            -0.9 - 2.4 * before);
+    if (is_upright) {
+        text += fmt::format("if (page) {{ set label {} {} offset {},{} }}\n", number,
+                            gnuplot_lines(wrapped(guide.text, 16)), guide.opposite ? -0.7 : 0.7, -0.9 - 2.4 * before);
     }
     return text;
 }
 
 std::string rgb_of(int colour, bool is_area) {
     if (colour == pale) return "rgb 0xBBBBBB";
-    return 1 <= colour && colour <= 8 ? fmt::format("rgb colours[{}]", colour)
-           : is_area                  ? "rgb 0x999999"
-                                      : "rgb mark_colour";
+    if (colour == black) return "rgb 0x000000";
+    return 1 <= colour && colour <= palette_size ? fmt::format("rgb colours[{}]", colour)
+           : is_area                             ? "rgb 0x999999"
+                                                 : "rgb mark_colour";
 }
 
 /// Of the band for infinity and NaN beside its marks, in y.
@@ -130,7 +134,7 @@ double beyond_room(const Figure& drawing) {
 std::string guides_of(const Figure& drawing) {
     std::string text;
     std::size_t count = 0;
-    int upright_lines = 0;
+    std::array<int, 2> upright_lines{};  // by the side of their words
     for (const Guide& guide : drawing.guides) {
         ++count;
         const bool is_level = guide.bottom && guide.bottom == guide.top;
@@ -143,8 +147,9 @@ std::string guides_of(const Figure& drawing) {
                         : fmt::format("set object {} rectangle {} behind fillcolor {} fillstyle solid {} noborder\n",
                                       count, ends, colour, guide.strength);
         if (guide.text.empty()) continue;
-        text += label_of(guide, count, is_level, !is_line, upright_lines);
-        upright_lines += is_line && !is_level ? 1 : 0;
+        int& before = upright_lines.at(guide.opposite ? 1 : 0);
+        text += label_of(guide, count, is_level, !is_line, before);
+        before += is_line && !is_level ? 1 : 0;
     }
     // What the axis cannot show lies in a band of its own.
     std::optional<double> low, high;
@@ -185,7 +190,8 @@ std::string key_of(Key key, bool small) {
 /// A look with what a series' number decides.
 struct Drawn {
     Look look;
-    std::size_t number;  // of the series, from 1
+    std::size_t number;   // of the series, from 1
+    std::size_t end = 0;  // of the names at the curves' ends, from 1; 0: none of them
 };
 
 std::string style_of(const Drawn& drawn) {
@@ -241,6 +247,7 @@ struct Values {
         x = of(axes.x, fmt::format("x_of({})", series)) + moved;
         any_x = of(axes.x, "column(3)") + moved;
         y = of(axes.y, "column(5)");
+        if (drawn.end > 0) y = fmt::format("end({}, {}, {})", drawn.end, x, y);
     }
     [[nodiscard]] std::string points() const { return fmt::format("({}):({})", x, y); }
     /// Points come in pairs: at every second one, a line from the one before.
@@ -287,8 +294,9 @@ std::vector<std::string> clauses_of(const Drawn& drawn, const Axes& axes) {
     return clauses;
 }
 
-std::string plot_of(const Figure& drawing, int panel) {
-    std::vector<std::string> clauses, names;
+/// The series of the panel, with their colours.
+std::vector<Drawn> shown_in(const Figure& drawing, int panel) {
+    std::vector<std::string> names;
     std::vector<Drawn> shown;
     std::vector<int> taken;
     for (std::size_t i = 0; i < drawing.series.size(); ++i) {
@@ -302,13 +310,53 @@ std::string plot_of(const Figure& drawing, int panel) {
     const std::vector<int> colours = colours_of(names, taken);
     std::size_t next = 0;
     for (Drawn& drawn : shown) {
-        Look& look = drawn.look;
-        if (look.colour == next_colour) look.colour = colours[next++];
-        const auto more = clauses_of(drawn, drawing.axes);
-        clauses.insert(look.mark == Mark::spans ? clauses.begin() : clauses.end(), more.begin(), more.end());
+        if (drawn.look.colour == next_colour) drawn.look.colour = colours[next++];
+    }
+    return shown;
+}
+
+std::string plot_of(const std::vector<Drawn>& shown, const Axes& axes) {
+    std::vector<std::string> clauses;
+    for (const Drawn& drawn : shown) {
+        const auto more = clauses_of(drawn, axes);
+        clauses.insert(drawn.look.mark == Mark::spans ? clauses.begin() : clauses.end(), more.begin(), more.end());
     }
     if (clauses.empty()) clauses = {"NaN notitle"};
     return fmt::format("even = 1\nbefore = 0\nnow = 0\nplot {}\n", fmt::join(clauses, ", \\\n    "));
+}
+
+/// Few curves with short names have them at their ends, as in line_chart (html.hpp), if they end at the right edge.
+std::string one_panel(const Figure& drawing) {
+    std::vector<Drawn> shown = shown_in(drawing, 0);
+    std::vector<std::string> names, colours, dashes, none;
+    std::size_t longest = 0;
+    bool curves = drawing.key != Key::none;
+    for (Drawn& drawn : shown) {
+        const Look& look = drawn.look;
+        const std::string name = look.title.value_or(drawing.series[drawn.number - 1].name);
+        if (name.empty() || look.mark == Mark::none) continue;
+        curves = curves && (look.mark == Mark::lines || look.mark == Mark::linespoints || look.mark == Mark::steps);
+        longest = std::max(longest, name.size());
+        names.push_back(gnuplot_string(name));
+        colours.push_back(rgb_of(look.colour, false).substr(4));
+        dashes.push_back(fmt::format("{}", look.dash));
+        none.emplace_back("NaN");
+        drawn.end = names.size();
+    }
+    if (!curves || names.empty() || names.size() > few_curves || longest > brief_name) {
+        for (Drawn& drawn : shown) drawn.end = 0;
+        return plot_of(shown, drawing.axes);
+    }
+    return fmt::format(
+               "ends = {}\nlongest_name = {}\nx_log = {}\ny_log = {}\narray end_x[ends] = [{}]\n"
+               "array end_y[ends] = [{}]\narray end_names[ends] = [{}]\narray end_colours[ends] = [{}]\n"
+               "array end_dashes[ends] = [{}]\n"
+               "end(i, x, y) = (x == x && y == y && abs(y) < 1e300 && (y > 0 || !y_log) ? (end_x[i] = x, end_y[i] = y) "
+               ": 0, y)\n",
+               names.size(), longest, drawing.axes.x.log_base > 1 ? 1 : 0, drawing.axes.y.log_base > 1 ? 1 : 0,
+               fmt::join(none, ", "), fmt::join(none, ", "), fmt::join(names, ", "), fmt::join(colours, ", "),
+               fmt::join(dashes, ", ")) +
+           plot_of(shown, drawing.axes) + plot_template("ends.gp");
 }
 
 /// Two panels beside each other, or two rows of them.
@@ -329,7 +377,7 @@ std::string panels_of(const Figure& drawing) {
         const bool is_lowest = p + 2 >= count;
         text += fmt::format("set xlabel {} noenhanced offset 0,0.3\n",
                             gnuplot_string(is_lowest ? drawing.axes.x.label : ""));
-        text += plot_of(drawing, p);
+        text += plot_of(shown_in(drawing, p), drawing.axes);
         text += "unset label\n";  // the caption, and the words of guides
         if (p % 2 == 1 && !drawing.axes.y.label.empty() && !is_lowest) {
             text += fmt::format("set ylabel {} noenhanced\n", gnuplot_string(drawing.axes.y.label));
@@ -338,12 +386,18 @@ std::string panels_of(const Figure& drawing) {
     return text + "unset multiplot\n";
 }
 
+/// The palette's colours that no format has, then the formats'.
+constexpr std::array by_preference = {9, 5, 10, 7, 11, 4, 3, 6, 1, 2, 8};
+constexpr std::size_t formatless = 5;
+
 }  // namespace
 
+int formatless_colour(std::size_t i) { return by_preference.at(i % formatless); }
+
 std::vector<int> colours_of(const std::vector<std::string>& names, std::vector<int> taken) {
-    constexpr std::pair<std::string_view, int> formats[] = {{"fp32", 8}, {"tf32", 6}, {"bf16", 1},
-                                                            {"fp16", 2}, {"fp8", 3},  {"e4m3", 3},
-                                                            {"e5m2", 3}, {"fp4", 4},  {"e2m1", 4}};
+    constexpr std::pair<std::string_view, int> formats[] = {
+        {"fp32", 8}, {"tf32", 6}, {"TF32", 6}, {"bf16", 1}, {"fp16", 2}, {"fp8", 3},  {"FP8", 3},
+        {"e4m3", 3}, {"E4M3", 3}, {"e5m2", 3}, {"E5M2", 3}, {"fp4", 4},  {"e2m1", 4}, {"E2M1", 4}};
     std::vector<int> colours(names.size(), next_colour);
     const auto take = [&](std::size_t i, int colour) {
         if (std::ranges::find(taken, colour) != taken.end()) return;
@@ -358,18 +412,18 @@ std::vector<int> colours_of(const std::vector<std::string>& names, std::vector<i
         }
         if (own != next_colour) take(i, own);
     }
-    const bool has_formats = std::ranges::any_of(colours, [](int colour) { return colour != next_colour; });
     for (std::size_t i = 0; i < names.size(); ++i) {
-        for (const int colour : has_formats ? std::array{5, 7, 4, 3, 6, 1, 2, 8} : std::array{1, 2, 3, 4, 5, 6, 7, 8}) {
+        for (const int colour : by_preference) {
             if (colours[i] == next_colour) take(i, colour);
         }
-        if (colours[i] == next_colour) colours[i] = static_cast<int>(i % 8) + 1;  // more series than colours
+        if (colours[i] == next_colour) colours[i] = static_cast<int>(i % palette_size) + 1;  // more series than colours
     }
     return colours;
 }
 
 int page_foot(const Figure& drawing) {
     const Axis& x = drawing.axes.x;
+    if (drawing.plot == "pairs") return 160;  // names of two lines, turned
     if (x.names.size() <= 3) return 30;
     const double letter = name_slant(x) == 60 ? 6.4 : 4.3;  // the height of one, turned
     return 30 + static_cast<int>(letter * static_cast<double>(longest_name(x))) - (x.label.empty() ? 20 : 0);
@@ -398,7 +452,7 @@ std::string chart(const Figure& drawing) {
     const bool binades = std::ranges::count(drawing.looks, Mark::histogram, &Look::mark) > 0;
     text += fmt::format("set clip two\nset boxwidth {}\n", binades ? 1 : drawing.bar_width) + guides_of(drawing);
     text += "if (page) { set key off; set tmargin 1; set rmargin 3 }\n";
-    return text + (drawing.panels.empty() ? plot_of(drawing, 0) : panels_of(drawing));
+    return text + (drawing.panels.empty() ? one_panel(drawing) : panels_of(drawing));
 }
 
 }  // namespace ulp

@@ -119,6 +119,7 @@ std::string key_html(std::string_view svg) {
         if (name.starts_with("gnuplot_plot_") || name.find('<') != std::string::npos ||
             colour >= std::min(at, svg.size()))
             continue;
+        if (svg.find("<text>" + name + "</text>") != std::string_view::npos) continue;  // stands at the curve's end
         const std::string whole = name.substr(0, name.find(" minus "));  // has the colour of its difference
         if (html.find(">" + name + "<") != std::string::npos || html.find(">" + whole + "<") != std::string::npos)
             continue;

@@ -90,11 +90,16 @@ enum class Mark {
     spans,      // a thick line from -y to y
     none,
 };
-/// Colours: 1 to 8 of the palette (plots/style.gp), and these.
+/// Colours: 1 to palette_size of the palette (plots/style.gp), and these.
 constexpr int next_colour = 0, grey = -1, black = -2, pale = -3;
+constexpr int palette_size = 11;
+/// As many curves have their names, up to so long, at their ends in place of a key.
+constexpr std::size_t few_curves = 4, brief_name = 16;
 /// The palette's colours for series with these names: a format's own, the same in every figure, if it is not taken; for
 /// the others those that are left.
 std::vector<int> colours_of(const std::vector<std::string>& names, std::vector<int> taken = {});
+/// The i-th of the palette's colours that no format has, over again after the last.
+int formatless_colour(std::size_t i);
 
 constexpr int every_panel = -1;
 

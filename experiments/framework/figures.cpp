@@ -84,7 +84,7 @@ std::string recoloured(const Figure& drawing) {
     }
     std::string text;
     const std::vector<int> colours = colours_of(arms);
-    for (std::size_t i = 0; i < std::min<std::size_t>(8, colours.size()); ++i) {
+    for (std::size_t i = 0; i < std::min<std::size_t>(palette_size, colours.size()); ++i) {
         text += fmt::format("set linetype {} linecolor rgb colours[{}]\n", i + 1, colours[i]);
     }
     return text + fmt::format("reference_colour = colours[{}]\n", colours.empty() ? 8 : colours.front());

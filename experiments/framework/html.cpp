@@ -303,10 +303,9 @@ std::string line_chart(const std::vector<ChartLine>& lines, const ChartAxes& axe
     xs.widen();
     ys.widen();
     // Few lines with short names have them at their ends, others in rows below.
-    constexpr std::size_t few = 4, brief = 16;
     std::size_t longest = 0;
     for (const ChartLine& line : lines) longest = std::max(longest, line.name.size());
-    const bool direct = lines.size() <= few && longest <= brief;
+    const bool direct = lines.size() <= few_curves && longest <= brief_name;
     const double end = width - right - (direct ? 8 * static_cast<double>(longest) : 0);
     const double bottom = top + plot_height + 60;
     const auto place_x = [&](double x) { return left + (end - left) * (x - xs.low) / (xs.high - xs.low); };

@@ -56,7 +56,7 @@ std::string exponent_chart(const std::map<int, std::int64_t>& numbers,
 struct ChartLine {
     std::string name;
     std::vector<double> x{}, low{}, middle{}, high{};  // NaN: not drawn
-    int colour = 1;                                    // 1 to 8, as in figures
+    int colour = 1;                                    // of the palette, as in figures
 };
 struct ChartAxes {
     std::string title, x, y;

@@ -63,10 +63,10 @@ std::string prediction_html(std::string_view text) {
         field = "<select><option></option>" + options + "</select>";
     }
     return fmt::format(
-        "<form class=\"predict\" data-question=\"{0}\" data-answer=\"{1}\"><label><strong>Predict.</strong> {0} "
+        "<form class=\"predict\" data-question=\"{0}\" data-answer=\"{1}\"><label><strong>Predict.</strong> {3} "
         "{2}</label> <button>check</button> <button type=\"button\" class=\"show\">show the output</button> "
         "<output aria-live=\"polite\"></output></form>\n",
-        question, answer, field);
+        question, answer, field, with_powers(question));
 }
 
 std::string with_predictions(std::string_view html) {
@@ -277,7 +277,7 @@ class Site {
                                             ? svg_html(read_whole_file(root_ / target), fs::path(target).stem(), title)
                                             : "";
             if (!drawing.empty()) {
-                result += "<span class=\"drawing\">" + drawing + "</span>" + report_link(source, target);
+                result += "<span class=\"drawing\" tabindex=\"0\">" + drawing + "</span>" + report_link(source, target);
             } else if (!target.empty()) {
                 result += fmt::format("<img src=\"{}\" alt=\"{}\">", relative(files_[source], file_of(target)), title);
             }

@@ -93,9 +93,10 @@ Series series_of(std::string name, const Shares& shares) {
 
 void draw_predicted_shares(Figure& figure, std::string label) {
     figure.axes = {{.label = "step"}, share_axis(std::move(label))};
-    for (int i = 0; i < static_cast<int>(figure.series.size()); ++i) {
-        figure.looks.push_back(i % 2 == 0 ? Look{.colour = i / 2 + 1, .width = 4}
-                                          : Look{.mark = Mark::points, .colour = i / 2 + 1, .size = 1.6});
+    for (std::size_t i = 0; i < figure.series.size(); ++i) {
+        const int colour = formatless_colour(i / 2);
+        figure.looks.push_back(i % 2 == 0 ? Look{.colour = colour, .width = 4}
+                                          : Look{.mark = Mark::points, .colour = colour, .size = 1.6});
     }
 }
 

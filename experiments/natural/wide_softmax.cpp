@@ -328,7 +328,7 @@ void figure_words(const RunContext& context, const Comparison& runs, Result& res
         "word falls only as others rise: a softmax divides by the sum.",
         invisible);
     figure.axes = {{.label = "rank of the word", .log_base = 2}, power_axis("probability of a word", 10, 0.1)};
-    figure.looks = {{.colour = 3, .width = 4},
+    figure.looks = {{.width = 4},
                     {.mark = Mark::linespoints, .colour = 8, .width = 5, .size = 2.2},
                     {.mark = Mark::linespoints, .colour = 2, .size = 1.3}};
     figure.guides = {level(invisible, "no push down below")};

@@ -155,7 +155,7 @@ void accumulators(const RunContext& context, const std::vector<MatrixUnit>& unit
     for (std::size_t i = 0; i < 2 * units.size(); ++i) {
         const bool is_wide = i < units.size();
         figure.looks.push_back({.mark = Mark::linespoints,
-                                .colour = static_cast<int>(i % units.size()) + 1,
+                                .colour = formatless_colour(i % units.size()),
                                 .width = figure.series[i].name.starts_with("H100") ? 6.0 : 0.0,
                                 .dash = is_wide ? 1 : 2,
                                 .size = 0.8,

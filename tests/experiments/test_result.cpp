@@ -226,6 +226,16 @@ TEST_CASE("a figure that is kept as JSON is drawn as the figure itself, and its 
         CHECK_MESSAGE(script.find(part) != std::string::npos, part);
     }
     Figure received = drawing;
+    const auto names_its_ends = [](std::vector<std::string> names, Mark mark) {
+        Figure curves{"curves", "", "", "", ""};
+        for (const std::string& name : names) curves.series.push_back({name});
+        curves.looks = {{.mark = mark}};
+        return chart(curves).find("(end(1, ") != std::string::npos;
+    };
+    CHECK(names_its_ends({"one", "two", "three", "of 16 letters or"}, Mark::lines));
+    CHECK_FALSE(names_its_ends({"of 17 letters or "}, Mark::lines));
+    CHECK_FALSE(names_its_ends({"one", "two", "three", "four", "five"}, Mark::lines));
+    CHECK_FALSE(names_its_ends({"one"}, Mark::points));
     received.guides[1].text = "a\nsystem 'true'";
     CHECK_THROWS_AS(drawing_from(json_of(received)), DataError);
 }
