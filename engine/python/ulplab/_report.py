@@ -143,6 +143,19 @@ th, td {{ padding: .2rem .8rem .2rem 0; text-align: left; border-bottom: 1px sol
 """
 
 
+def write_page(file, title, body):
+    temporary = f"{os.fspath(file)}.part"
+    with open(temporary, "w", encoding="utf-8") as out:
+        out.write(PAGE.format(title=html.escape(title), body=body))
+    os.replace(temporary, file)
+
+
+def table(head, rows):
+    cells = ["".join(f"<td>{html.escape(str(x))}</td>" for x in row) for row in rows]
+    return ("<div class='wide' tabindex='0'><table><thead><tr>" + "".join(f"<th scope='col'>{html.escape(x)}</th>" for x in head) +
+            "</tr></thead><tbody>" + "".join(f"<tr>{row}</tr>" for row in cells) + "</tbody></table></div>")
+
+
 class Report:
     """modules          a dictionary for each module's path: products by pass, multiplications, overflows, underflows
                         (nonzero results that became zero), rounded (results), largest (magnitude among its results,
@@ -213,11 +226,6 @@ class Report:
             " Remedy: fp32 masters, or new weights rounded stochastically." if self.lost_updates else ""))
 
     def _repr_html_(self) -> str:
-        def table(head, rows):
-            cells = ["".join(f"<td>{html.escape(str(x))}</td>" for x in row) for row in rows]
-            return ("<div class='wide' tabindex='0'><table><thead><tr>" + "".join(f"<th scope='col'>{html.escape(x)}</th>" for x in head) +
-                    "</tr></thead><tbody>" + "".join(f"<tr>{row}</tr>" for row in cells) + "</tbody></table></div>")
-
         passes, counts = ("forward", "input gradient", "weight gradient"), ("overflows", "underflows", "absorbed", "saturated")
         parts = [f"<p class='verdict'>{html.escape(self.verdict())}</p>", f"<p>{html.escape(repr(self).splitlines()[0])}</p>"]
         if self.first_not_finite:
@@ -237,10 +245,7 @@ class Report:
 
     def page(self, file: str | os.PathLike[str]) -> None:
         """Writes the report as one HTML page, the verdict first, under a temporary name that is then renamed."""
-        temporary = f"{os.fspath(file)}.part"
-        with open(temporary, "w", encoding="utf-8") as out:
-            out.write(PAGE.format(title=html.escape(f"{self.recipe} on {self.backend}"), body=self._repr_html_()))
-        os.replace(temporary, file)
+        write_page(file, f"{self.recipe} on {self.backend}", self._repr_html_())
 
     def __repr__(self):
         lines = [f"{self.recipe} on {self.backend}: {int(self.products)} products ({self.path})",

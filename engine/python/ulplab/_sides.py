@@ -3,6 +3,7 @@
 import contextlib
 import copy
 import fnmatch
+import html
 import json
 import math
 import sys
@@ -17,7 +18,7 @@ from ._invariance import computed_in, order_name, require_no_dropout, require_pi
 from ._mismatch import Mismatch, mismatch
 from ._ops import listed, split_names
 from ._products import _order
-from ._report import plain
+from ._report import plain, table, write_page
 from ._run import user_line
 
 _DEFAULTS = {"unit": "h100", "recipe": "bf16", "order": None, "fp32": (), "attention": None, "batch": None, "modules": {}}
@@ -311,7 +312,7 @@ class SideMismatch(Mismatch):
                         the last Linear layer; seeds the number of pairs of seeds, of the tokens' order (0: as given) and of
                         stochastic rounding, which the interval is over; progress is called with a line when a remedy begins,
                         and by default prints it on stderr where that is a terminal
-    plot()              the growth as a figure
+    plot()              the growth as a figure; page(file): all as one HTML page, the verdict first
     """
 
     def __init__(self, runs, a, b, found):
@@ -400,6 +401,33 @@ class SideMismatch(Mismatch):
         ax.set_ylabel("difference relative to the result (rms)")
         ax.legend()
         return ax
+
+    def verdict(self):
+        """The gap, where it begins, and the best remedy where remedies were looked at."""
+        if self.equal:
+            return "All log-probabilities are equal."
+        if self.rms is None:
+            return "; ".join(f"{each['count']} log-probabilities of {name.upper()} are not finite"
+                             for name, each in self.not_finite.items() if each) + "."
+        text = f"The log-probabilities differ by {self.rms:.3g} (rms), at most by {self.max:.3g}."
+        if self.first:
+            text += f" They begin to in {self.first['operation']} of {self.first['module'] or 'no module'}, {self.first['line']}."
+        best = (self._asked["remedies"].made or [{"name": "none"}])[0]
+        return text if best["name"] == "none" else f"{text} Best remedy: {best['name']}, rms {best['rms']:.3g}."
+
+    def page(self, file):
+        """Writes one HTML page, the verdict first, with by_module and remedies where they were looked at."""
+        body = (f"<p class='verdict'>{html.escape(self.verdict())}</p>"
+                f"<pre class='wide' tabindex='0'>{html.escape(repr(self))}</pre>")
+        tables = {"remedies": "Remedies", "by_module": "What each module contributes"}
+        for title, rows in [*((title, self._asked[name].made) for name, title in tables.items()),
+                            ("Growth by module", self.growth_by_module)]:
+            if rows:
+                names = [name for name in rows[0] if name != "cost"]
+                body += f"<h2>{title}</h2>" + table(names, (
+                    [f"{x:.3g}" if isinstance(x, float) else "" if x is None else x for x in map(each.get, names)]
+                    for each in rows))
+        write_page(file, "Two arithmetics of one model", body)
 
     def to_json(self):
         """The figures as JSON text, with by_module and remedies where they were looked at; log-probabilities as lists,

@@ -495,7 +495,7 @@ def small_language_model(layers=2, width=64, vocabulary=61):
     return model, torch.randint(0, vocabulary, (3, 24))
 
 
-def test_two_arithmetics_of_one_model_are_compared_and_taken_apart():
+def test_two_arithmetics_of_one_model_are_compared_and_taken_apart(tmp_path):
     torch = pytest.importorskip("torch")
     import ulplab.torch
 
@@ -532,6 +532,12 @@ def test_two_arithmetics_of_one_model_are_compared_and_taken_apart():
     assert head["cost"] == {"fp8": 72 * per_token, "bf16": 72 * per_token, "fp32": 2 * 72 * 64 * 61}
     assert remedies[0]["cost"] == {"fp8": 72 * (per_token + 64 * 61), "bf16": 2 * 72 * (per_token + 64 * 61)}
     assert json.loads(found.to_json())["first"]["module"] == "blocks.0.qkv"
+    assert "in addmm of blocks.0.qkv, test_agreement.py:" in found.verdict() and "remedy" not in found.verdict()
+    found._asked["remedies"].made = remedies
+    found.page(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "Best remedy: fp8 rollout with bf16 correction, rms 0." in page.split("class='verdict'>")[1].split("</p>")[0]
+    assert "<td>fp32 head</td>" in page and "<td>blocks.1.up</td>" in page and "contributes" not in page
     assert repr(parts).splitlines()[0].split() == ["module", "rms", "share", "relative", "ulps"]
 
 
