@@ -12,12 +12,12 @@ if (STATS_sum == 0) {   # the reference is never finite, and the steps are only 
 if (page) { set multiplot } else { set multiplot title title_text noenhanced font large }
 unset title
 set lmargin at screen (page ? 0.19 : 0.13)
-set rmargin at screen (page ? 0.97 : 0.7)
+set rmargin at screen (page ? 0.97 : 0.68)
 set tmargin at screen (page ? 0.97 : 0.89)
 set bmargin at screen 0.53
 set format x ''
 unset xlabel
-if (!page) { set key vertical at screen 0.715,0.88 left top Left reverse samplen 1.2 font tiny }   # beside the panels: no curve runs through it
+if (!page) { set key vertical at screen 0.695,0.88 left top Left reverse samplen 1.2 font tiny }   # beside the panels: no curve runs through it
 plot 'data.csv' using (x_of(series(1))):5 with filledcurves closed linecolor rgb reference_colour fillstyle solid 0.18 noborder title (exists("one_seed") ? "" : series(1)) noenhanced, \
     for [i=1:arms] '' using (x_of(series(i + 1))):5 with lines linetype i linewidth width(i) title series(i + 1) noenhanced
 unset label 1000

@@ -4,6 +4,9 @@
 {
   const plain = text => text.trim().toLowerCase().replace(/\s+/g, ' ').replace(/^infinity$/, 'inf');
   const same = (a, b) => plain(a) === plain(b) || (plain(a) !== '' && Number(a) === Number(b));
+  // 2^-24 with a raised -24.
+  const raised = text => text.split(/\^(-?\d+)/).map(
+      (part, i) => i % 2 ? Object.assign(document.createElement('sup'), {textContent: part}) : part);
   const keyOf = form => 'ulplab ' + document.title + ': ' + form.dataset.question;
 
   const groups = new Map();   // the element that is covered, and the questions before it
@@ -19,7 +22,7 @@
       const [field, say] = [form.querySelector('input, select'), form.querySelector('output')];
       const judge = () => {
         const right = same(field.value, form.dataset.answer);
-        say.textContent = right ? 'Right.' : `Not so: ${form.dataset.answer}. The output shows why.`;
+        say.replaceChildren(...right ? ['Right.'] : ['Not so: ', ...raised(form.dataset.answer), '. The output shows why.']);
         form.classList.toggle('right', right);
         form.classList.toggle('wrong', !right);
         form.classList.add('answered');

@@ -2,8 +2,9 @@
 count = series_count / 2
 set xrange [-0.6:count - 0.4]
 set xtics () scale 0 font tiny
-lines(name) = page && strstrt(name, ' and ') ? name[1:strstrt(name, ' and ')] . "\n" . name[strstrt(name, ' and ') + 1:*] : name
-do for [i=1:count] { set xtics add (lines(series(2 * i - 1)) i - 1) }
+put(name, old, new) = strstrt(name, old) ? name[1:strstrt(name, old) - 1] . new . name[strstrt(name, old) + strlen(old):*] : name
+short(name) = page ? put(put(name, ' with ', ', '), ' and ', ', ') : name
+do for [i=1:count] { set xtics add (short(series(2 * i - 1)) i - 1) }
 if (page) { set xtics rotate by 60 right; set bmargin at screen (page_foot + 5.0) / (page_foot + 240) }
 if (count > 8 && !page) { set xtics rotate by 25 right; set bmargin (8 + caption_lines); set lmargin 13 }
 set boxwidth 0.38

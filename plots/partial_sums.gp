@@ -1,7 +1,7 @@
 # Two panels: the formats alone, and the matrix units. Infinity has a band of its own above the range.
 array colour_of[series_count] # of formats; pairwise sums are dashed; units by accumulator
 do for [i=1:series_count] { colour_of[i] = strstrt(series(i), 'tf32') ? 6 : strstrt(series(i), 'bf16') ? 1 : strstrt(series(i), 'fp16') ? 2 : 8 }
-if (page) { set multiplot layout 2,1 margins 0.19,0.97,0.16,0.95 spacing 0,0.19 } else {
+if (page) { set multiplot layout 2,1 margins 0.19,0.97,0.16,0.92 spacing 0,0.19 } else {
 set multiplot title title_text noenhanced font large layout 1,2 margins 0.125,0.98,(0.185+0.027*caption_lines),0.85 spacing 0.09 }
 set logscale xy 2
 set format xy '2^{%L}'

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "engine/analysis/diagnosis.hpp"
 #include "experiments/cli/pages.hpp"
 #include "experiments/framework/html.hpp"
@@ -118,7 +120,11 @@ std::string inspection_page(const Inspection& inspection, const std::string& tit
 
 std::string drift_page(const std::vector<TensorDifference>& differences, const std::vector<StepDrift>& drift,
                        const std::string& title) {
-    std::string body = "<p class=\"lead\"><strong>" + escaped(drift_sentence(drift)) + "</strong></p>\n";
+    const auto first = std::ranges::find_if(differences, [](const TensorDifference& each) { return each.differ > 0; });
+    std::string verdict = drift_sentence(drift);
+    if (verdict.empty() && first == differences.end()) verdict = "All tensors are equal.";
+    if (verdict.empty()) verdict = fmt::format("The first tensor that differs is {}.", printable(first->name));
+    std::string body = "<p class=\"lead\"><strong>" + escaped(verdict) + "</strong></p>\n";
     ChartLine line{"largest difference"};
     std::vector<std::vector<std::string>> steps = {
         {"step", "tensors that differ", "numbers that differ", "largest difference", "most ulps"}};

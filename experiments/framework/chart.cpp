@@ -55,12 +55,16 @@ std::size_t name_lines(const Axis& axis) {
     return most;
 }
 
-std::string settings_of(char letter, const Axis& axis) {
+/// `widest`: letters in a line of the label on a page's small sheet.
+std::string settings_of(char letter, const Axis& axis, std::size_t widest) {
     std::string text;
-    if (!axis.label.empty()) text += fmt::format("set {}label {} noenhanced\n", letter, gnuplot_string(axis.label));
-    if (const std::size_t most = letter == 'y' ? 24 : 34; axis.label.size() > most) {  // a page's sheet is small
+    if (!axis.label.empty()) {
+        text += fmt::format("set {}label {} noenhanced\n", letter,
+                            gnuplot_lines(wrapped(axis.label, letter == 'y' ? 44 : 90)));
+    }
+    if (axis.label.size() > widest) {
         text += fmt::format("if (page) {{ set {}label {} noenhanced{} }}\n", letter,
-                            gnuplot_lines(wrapped(axis.label, most)), letter == 'x' ? "; set bmargin 4.9" : "");
+                            gnuplot_lines(wrapped(axis.label, widest)), letter == 'x' ? "; set bmargin 4.9" : "");
     }
     if (axis.log_base > 1) text += fmt::format("set logscale {} {}\n", letter, axis.log_base);
     if (const std::string format = format_of(axis); !format.empty()) {
@@ -257,8 +261,10 @@ struct Values {
             x, series, y);
     }
     [[nodiscard]] std::string spans() const { return fmt::format("({0}):(-{1}):(0):(2 * {1})", x, y); }
-    [[nodiscard]] std::string numbers() const {
-        return points() + ":(column(5) < 0.0005 ? '' : sprintf(column(5) < 0.0995 ? '%.1f' : '%.0f', 100 * column(5)))";
+    [[nodiscard]] std::string numbers() const {  // on a page narrow bars have none
+        return points() +
+               ":(column(5) < 0.0005 || (page && bars > 8) ? '' : sprintf(column(5) < 0.0995 ? '%.1f' : '%.0f', 100 * "
+               "column(5)))";
     }
     /// What the axis cannot show, at a place of its own.
     [[nodiscard]] std::string beyond(double place, bool logarithmic) const {
@@ -367,7 +373,7 @@ std::string panels_of(const Figure& drawing) {
         "if (page) {{ set multiplot layout {},1 margins {},0.97,{},{} spacing 0,{} }} else {{\n"
         "set multiplot title title_text noenhanced font large layout {},2 margins {},0.985,(0.18 + 0.027 * "
         "caption_lines),{} spacing {} }}\n",
-        count, drawing.axes.y.label.empty() ? 0.16 : 0.2, 0.24 / count, 1 - 0.1 / count, 0.34 / count, (count + 1) / 2,
+        count, drawing.axes.y.label.empty() ? 0.16 : 0.2, 0.24 / count, 1 - 0.16 / count, 0.34 / count, (count + 1) / 2,
         drawing.axes.y.label.empty() ? 0.075 : 0.125, rows ? 0.87 : 0.85, rows ? "0.08,0.14" : "0.09,0");
     for (int p = 0; p < count; ++p) {
         const Panel& panel = drawing.panels[static_cast<std::size_t>(p)];
@@ -375,7 +381,7 @@ std::string panels_of(const Figure& drawing) {
         if (panel.from || panel.to) text += fmt::format("set xrange [{}:{}]\n", number(panel.from), number(panel.to));
         if (p % 2 == 1) text += "set ylabel ''\n";
         const bool is_lowest = p + 2 >= count;
-        text += fmt::format("set xlabel {} noenhanced offset 0,0.3\n",
+        text += fmt::format("set xlabel (page && {} ? '' : {}) noenhanced offset 0,0.3\n", p + 1 < count ? 1 : 0,
                             gnuplot_string(is_lowest ? drawing.axes.x.label : ""));
         text += plot_of(shown_in(drawing, p), drawing.axes);
         text += "unset label\n";  // the caption, and the words of guides
@@ -423,7 +429,7 @@ std::vector<int> colours_of(const std::vector<std::string>& names, std::vector<i
 
 int page_foot(const Figure& drawing) {
     const Axis& x = drawing.axes.x;
-    if (drawing.plot == "pairs") return 160;  // names of two lines, turned
+    if (drawing.plot == "pairs") return 190;  // long names, turned
     if (x.names.size() <= 3) return 30;
     const double letter = name_slant(x) == 60 ? 6.4 : 4.3;  // the height of one, turned
     return 30 + static_cast<int>(letter * static_cast<double>(longest_name(x))) - (x.label.empty() ? 20 : 0);
@@ -431,7 +437,8 @@ int page_foot(const Figure& drawing) {
 
 std::string axis_settings(const Figure& drawing) {
     const auto& [x, y] = drawing.axes;
-    std::string text = settings_of('x', x) + settings_of('y', y);
+    const bool is_low = drawing.plot == "seeds" || drawing.plot == "differences";  // long names below
+    std::string text = settings_of('x', x, 34) + settings_of('y', y, is_low ? 14 : 24);
     if (x.room > 0 || y.room > 0) {
         text += fmt::format("set offsets {0}, {0}, graph {1}, graph {2}\n", x.room, y.room, y.from ? 0 : y.room);
     }
@@ -451,7 +458,8 @@ std::string chart(const Figure& drawing) {
     }
     const bool binades = std::ranges::count(drawing.looks, Mark::histogram, &Look::mark) > 0;
     text += fmt::format("set clip two\nset boxwidth {}\n", binades ? 1 : drawing.bar_width) + guides_of(drawing);
-    text += "if (page) { set key off; set tmargin 1; set rmargin 3 }\n";
+    text += fmt::format("bars = {}\nif (page) {{ set key off; set tmargin 1; set rmargin 3 }}\n",
+                        drawing.series.size() * drawing.axes.x.names.size());
     return text + (drawing.panels.empty() ? one_panel(drawing) : panels_of(drawing));
 }
 

@@ -134,7 +134,7 @@ std::string table_html(const std::vector<std::vector<std::string>>& rows) {
 namespace {
 
 constexpr double width = 480;
-constexpr double left = 44, right = 12, top = 12;
+constexpr double left = 60, right = 12, top = 12;
 constexpr double plot_height = 150;
 constexpr double row_height = 18;
 constexpr double slot = 30;  // of zeros, infinities and NaNs, which have no place on the axis

@@ -95,6 +95,8 @@ TEST_CASE("compare: of two dumps the first step and tensor that differ, and how 
     CHECK(holds(console.output, "The dumps differ from step 2 on, first in g_2.safetensors:layer.<weight>"));
     CHECK(holds(console.output, "in step 10, the last, by at most 2"));
     CHECK(holds(read_file(folder / "drift.html"), "The dumps differ from step 2 on"));
+    test::ulplab({"compare", folder / "a/g_2.safetensors", folder / "b/g_2.safetensors", "--page", folder / "p.html"});
+    CHECK(holds(read_file(folder / "p.html"), "<strong>The first tensor that differs is "));
     const Finished same = test::ulplab({"compare", folder / "a", folder / "a"});
     CHECK(same.exit_code == 0);
     CHECK(holds(same.output, "The dumps are equal in all 3 steps."));

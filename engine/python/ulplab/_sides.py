@@ -411,7 +411,7 @@ class SideMismatch(Mismatch):
                              for name, each in self.not_finite.items() if each) + "."
         text = f"The log-probabilities differ by {self.rms:.3g} (rms), at most by {self.max:.3g}."
         if self.first:
-            text += f" They begin to in {self.first['operation']} of {self.first['module'] or 'no module'}, {self.first['line']}."
+            text += f" The first bits that differ are in {self.first['operation']} of {self.first['module'] or 'no module'}, {self.first['line']}."
         best = (self._asked["remedies"].made or [{"name": "none"}])[0]
         return text if best["name"] == "none" else f"{text} Best remedy: {best['name']}, rms {best['rms']:.3g}."
 
