@@ -299,7 +299,7 @@ void figure_accuracies(Result& result) {
     figure.series = {std::move(differences), std::move(bounds)};
     figure.axes = {named_axis({"AlexNet", "VGG-D", "GoogLeNet", "Inception v2", "Inception v3", "ResNet-50"}),
                    {.label = "points of top-1 accuracy", .from = -0.8, .to = 1.1}};
-    figure.looks = {{.mark = Mark::points, .point = 7, .size = 2},
+    figure.looks = {{.mark = Mark::points, .colour = black, .point = 7, .size = 2},
                     {.mark = Mark::spans,
                      .colour = pale,
                      .width = 12,

@@ -4,15 +4,16 @@
 arms = (series_count - 1) / 2
 width(i) = i == 1 ? 4 : 1.5 + 2.0 * (arms - i) / arms   # of curves on each other the first ones show at the edges
 set xrange [0:*]
-stats [*:*] [*:*] 'data.csv' using (strcol(1) eq figure && strcol(2) eq series(2)) nooutput
-if (STATS_sum == 0) {   # the reference is never finite, and the steps are only seen in the others
+stats [*:*] [*:*] 'data.csv' using (strcol(1) eq figure && strcol(2) eq series(2) ? column(5) : NaN) nooutput
+if (STATS_records == 0) {   # the reference is never finite, and the steps are only seen in the others
     stats [*:*] [*:*] 'data.csv' using (strcol(1) eq figure ? column(3) : NaN) nooutput
     set xrange [0:STATS_max]
 }
+if (page && !y_log && STATS_max > STATS_min) { set ytics tic(STATS_max - STATS_min) }
 if (page) { set multiplot } else { set multiplot title title_text noenhanced font large }
 unset title
-set lmargin at screen (page ? 0.19 : 0.13)
-set rmargin at screen (page ? 0.97 : 0.68)
+set lmargin at screen (page ? 0.24 : 0.13)
+set rmargin at screen (page ? 0.945 : 0.68)
 set tmargin at screen (page ? 0.97 : 0.89)
 set bmargin at screen 0.53
 set format x ''
@@ -24,8 +25,8 @@ unset label 1000
 unset logscale y
 set format x '% h'
 set format y '% h'
-set tmargin at screen 0.49
-set bmargin at screen (page ? 0.17 : 0.185 + 0.027 * caption_lines)
+set tmargin at screen (page ? 0.45 : 0.49)
+set bmargin at screen (page ? 0.25 : 0.185 + 0.027 * caption_lines)
 set xlabel 'step'
 set ylabel difference_label noenhanced font small
 set yrange [-reach:reach]

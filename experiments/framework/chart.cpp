@@ -308,7 +308,8 @@ std::vector<Drawn> shown_in(const Figure& drawing, int panel) {
     for (std::size_t i = 0; i < drawing.series.size(); ++i) {
         Look look = drawing.looks.empty() ? Look{} : drawing.looks[std::min(i, drawing.looks.size() - 1)];
         if (look.panel != panel && look.panel != every_panel) continue;
-        if (look.colour == next_colour) names.push_back(look.title.value_or(drawing.series[i].name));
+        const std::string& name = drawing.series[i].name;
+        if (look.colour == next_colour) names.push_back(look.title.value_or("").empty() ? name : *look.title);
         if (look.colour > next_colour) taken.push_back(look.colour);
         if (look.panel == every_panel && panel > 0) look.title = "";  // one key names it
         shown.push_back({look, i + 1});
@@ -354,14 +355,13 @@ std::string one_panel(const Figure& drawing) {
         return plot_of(shown, drawing.axes);
     }
     return fmt::format(
-               "ends = {}\nlongest_name = {}\nx_log = {}\ny_log = {}\narray end_x[ends] = [{}]\n"
+               "ends = {}\nlongest_name = {}\narray end_x[ends] = [{}]\n"
                "array end_y[ends] = [{}]\narray end_names[ends] = [{}]\narray end_colours[ends] = [{}]\n"
                "array end_dashes[ends] = [{}]\n"
                "end(i, x, y) = (x == x && y == y && abs(y) < 1e300 && (y > 0 || !y_log) ? (end_x[i] = x, end_y[i] = y) "
                ": 0, y)\n",
-               names.size(), longest, drawing.axes.x.log_base > 1 ? 1 : 0, drawing.axes.y.log_base > 1 ? 1 : 0,
-               fmt::join(none, ", "), fmt::join(none, ", "), fmt::join(names, ", "), fmt::join(colours, ", "),
-               fmt::join(dashes, ", ")) +
+               names.size(), longest, fmt::join(none, ", "), fmt::join(none, ", "), fmt::join(names, ", "),
+               fmt::join(colours, ", "), fmt::join(dashes, ", ")) +
            plot_of(shown, drawing.axes) + plot_template("ends.gp");
 }
 
@@ -373,8 +373,14 @@ std::string panels_of(const Figure& drawing) {
         "if (page) {{ set multiplot layout {},1 margins {},0.97,{},{} spacing 0,{} }} else {{\n"
         "set multiplot title title_text noenhanced font large layout {},2 margins {},0.985,(0.18 + 0.027 * "
         "caption_lines),{} spacing {} }}\n",
-        count, drawing.axes.y.label.empty() ? 0.16 : 0.2, 0.24 / count, 1 - 0.16 / count, 0.34 / count, (count + 1) / 2,
-        drawing.axes.y.label.empty() ? 0.075 : 0.125, rows ? 0.87 : 0.85, rows ? "0.08,0.14" : "0.09,0");
+        count, drawing.axes.y.label.empty() ? 0.16 : 0.22, 0.36 / count, 1 - 0.16 / count, 0.34 / count,
+        (count + 1) / 2, drawing.axes.y.label.empty() ? 0.075 : 0.125, rows ? 0.87 : 0.85,
+        rows ? "0.08,0.14" : "0.09,0");
+    if (!drawing.axes.y.label.empty()) {  // one for all
+        text += fmt::format(
+            "if (page) {{ set ylabel ''; set label 999 {} at screen 0.035,screen 0.5 center rotate noenhanced }}\n",
+            gnuplot_string(drawing.axes.y.label));
+    }
     for (int p = 0; p < count; ++p) {
         const Panel& panel = drawing.panels[static_cast<std::size_t>(p)];
         text += fmt::format("set title {} noenhanced font small offset 0,-0.4\n", gnuplot_string(panel.title));
@@ -386,7 +392,7 @@ std::string panels_of(const Figure& drawing) {
         text += plot_of(shown_in(drawing, p), drawing.axes);
         text += "unset label\n";  // the caption, and the words of guides
         if (p % 2 == 1 && !drawing.axes.y.label.empty() && !is_lowest) {
-            text += fmt::format("set ylabel {} noenhanced\n", gnuplot_string(drawing.axes.y.label));
+            text += fmt::format("set ylabel (page ? '' : {}) noenhanced\n", gnuplot_string(drawing.axes.y.label));
         }
     }
     return text + "unset multiplot\n";
@@ -430,6 +436,7 @@ std::vector<int> colours_of(const std::vector<std::string>& names, std::vector<i
 int page_foot(const Figure& drawing) {
     const Axis& x = drawing.axes.x;
     if (drawing.plot == "pairs") return 190;  // long names, turned
+    if (drawing.plot == "curves" || (!x.names.empty() && x.names.size() <= 3 && !x.label.empty())) return 70;
     if (x.names.size() <= 3) return 30;
     const double letter = name_slant(x) == 60 ? 6.4 : 4.3;  // the height of one, turned
     return 30 + static_cast<int>(letter * static_cast<double>(longest_name(x))) - (x.label.empty() ? 20 : 0);
@@ -437,8 +444,9 @@ int page_foot(const Figure& drawing) {
 
 std::string axis_settings(const Figure& drawing) {
     const auto& [x, y] = drawing.axes;
-    const bool is_low = drawing.plot == "seeds" || drawing.plot == "differences";  // long names below
-    std::string text = settings_of('x', x, 34) + settings_of('y', y, is_low ? 14 : 24);
+    const bool is_low = drawing.plot == "seeds" || drawing.plot == "differences" || drawing.plot == "curves";
+    std::string text = fmt::format("x_log = {:d}\ny_log = {:d}\n", x.log_base > 1, y.log_base > 1) +
+                       settings_of('x', x, 34) + settings_of('y', y, is_low ? 14 : 24);
     if (x.room > 0 || y.room > 0) {
         text += fmt::format("set offsets {0}, {0}, graph {1}, graph {2}\n", x.room, y.room, y.from ? 0 : y.room);
     }

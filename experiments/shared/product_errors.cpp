@@ -237,7 +237,7 @@ void fp8(const RunContext& context, Result& result) {
     figure.meaning += text_of_longest(figure);
     figure.axes = {power_axis("k, products in a sum", 2), power_axis("relative error of the result", 10)};
     figure.axes.y.from = 1e-9;
-    figure.axes.y.to = 1;
+    figure.axes.y.to = 100;  // the key above the curves
     for (std::size_t i = 0; i < figure.series.size(); ++i) {
         const bool left = i < multipliers.size();
         figure.looks.push_back(
