@@ -12,7 +12,7 @@ if (STATS_records == 0) {   # the reference is never finite, and the steps are o
 if (page && !y_log && STATS_max > STATS_min) { set ytics tic(STATS_max - STATS_min) }
 if (page) { set multiplot } else { set multiplot title title_text noenhanced font large }
 unset title
-set lmargin at screen (page ? 0.24 : 0.13)
+set lmargin at screen (page ? 0.27 : 0.13)
 set rmargin at screen (page ? 0.945 : 0.68)
 set tmargin at screen (page ? 0.97 : 0.89)
 set bmargin at screen 0.53

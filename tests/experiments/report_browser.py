@@ -2,8 +2,9 @@
 """Opens every page of a report in Chromium, as a reader would: at a desk and on a phone, light and dark.
 
 No console message, nothing wider than the phone, no chapter longer than its screens, no label too small, no sentence said
-again and again, all pictures shown, and figures that have their labels and answer: values under the pointer, series switched off, zoom and back. Without network and without
-packages of Python: over Chromium's debugging pipe. Usage: report_browser.py CHROMIUM FOLDER [PAGES [SCREENSHOTS]]
+again and again, all pictures shown, and figures that have
+their labels and answer: values under the pointer, series switched off, zoom and back. Without network and without packages of
+Python: over Chromium's debugging pipe. Usage: report_browser.py CHROMIUM FOLDER [PAGES [SCREENSHOTS]]
 """
 import base64
 import html
@@ -273,11 +274,10 @@ def main():
                 fail("console: " + message)
     browser.close()
     for file in folder.glob("*/figures.json"):  # gnuplot leaves out a label that has no room
-        for one in json.loads(file.read_text()):
+        for one in [f for f in json.loads(file.read_text()) if f["plot"] != "nothing_finite"]:
             svg = html.unescape((file.parent / f"{one['name']}.page.svg").read_text())
-            for text in [axis["label"] for axis in one["axes"].values()] + [panel["title"] for panel in one["panels"]]:
-                if text and text.split()[0] not in svg and one["plot"] != "nothing_finite":
-                    faults.append(f"{file.parent.name}-{one['name']}: the page's drawing lacks \"{text}\"")
+            texts = [axis["label"] for axis in one["axes"].values()] + [panel["title"] for panel in one["panels"]]
+            faults += [f"{file.parent.name}-{one['name']} lacks \"{text}\"" for text in texts if text and text.split()[0] not in svg]
     print(f"{len(pages)} pages, {len(lessons)} lessons, {figures} figures, {live} times a live one, {pictures} times a picture, {len(faults)} faults")
     print("\n".join(faults[:40]))
     sys.exit(1 if faults or not pages or not figures else 0)
