@@ -33,8 +33,8 @@
     }
     shapes.push(draw('line', {class: 'axis', x1: left, x2: width, y1: bottom, y2: bottom}));
     for (let e = -40; e <= last; e += 10) {
-      const label = draw('text', {x: x(e) + 4, y: bottom + 18, 'text-anchor': 'middle'}, '2');
-      label.append(draw('tspan', {dy: -5, 'font-size': 11}, String(e)));
+      const label = draw('text', {x: x(e) + 4, y: bottom, dy: '1.2em', 'text-anchor': 'middle'}, '2');
+      label.append(draw('tspan', {dy: '-.35em', 'font-size': '80%'}, String(e)));
       shapes.push(label);
     }
     // Each name lies in its own part of the axis, on a phone, too: left of its edge, right of the one before, at the end.
