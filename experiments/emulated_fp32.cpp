@@ -146,7 +146,7 @@ void figure_of(const Operands& operands, const RunContext& context, Count& count
     }
     std::vector<double> d;
     const double chain = largest_error_of_chain(operands.format, operands.problem(d));
-    figure.guides = {level(chain, name + ", fma after fma")};
+    figure.guides = {level(chain, "fma after fma")};
     figure.axes = {{.label = "products of the unit", .from = 0.0, .to = narrow ? 29.0 : 60.0},
                    power_axis("error over the sum of the magnitudes", 10)};
     figure.key = Key::beside;

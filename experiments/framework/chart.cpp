@@ -179,16 +179,11 @@ std::string guides_of(const Figure& drawing) {
 
 std::string key_of(Key key, bool small) {
     const std::string font = small ? "tiny samplen 1.5" : "small";
-    switch (key) {
-        case Key::top_left: return "set key inside vertical top left font " + font + "\n";
-        case Key::top_right: return "set key inside vertical top right font " + font + "\n";
-        case Key::bottom_left: return "set key inside vertical bottom left font " + font + "\n";
-        case Key::bottom_right: return "set key inside vertical bottom right font " + font + "\n";
-        case Key::beside: return "set rmargin 23\nset key vertical at graph 1.02,1 left top font tiny\n";
-        case Key::none: return "set key off\n";
-        case Key::above: break;
-    }
-    return "";
+    if (key == Key::above) return "";
+    if (key == Key::none) return "set key off\n";
+    if (key == Key::beside) return "set rmargin 23\nset key vertical at graph 1.02,1 left top font tiny\n";
+    return fmt::format("set key inside vertical {} font {}\n", key == Key::top_left ? "top left" : "bottom right",
+                       font);
 }
 
 /// A look with what a series' number decides.
@@ -435,7 +430,7 @@ std::vector<int> colours_of(const std::vector<std::string>& names, std::vector<i
 
 int page_foot(const Figure& drawing) {
     const Axis& x = drawing.axes.x;
-    if (drawing.plot == "pairs") return 190;  // long names, turned
+    if (drawing.plot == "pairs") return 205;  // long names, turned
     if (drawing.plot == "curves" || (!x.names.empty() && x.names.size() <= 3 && !x.label.empty())) return 70;
     if (x.names.size() <= 3) return 30;
     const double letter = name_slant(x) == 60 ? 6.4 : 4.3;  // the height of one, turned

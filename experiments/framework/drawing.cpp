@@ -32,8 +32,6 @@ NLOHMANN_JSON_SERIALIZE_ENUM(Mark, {{Mark::lines, "lines"},
                                     {Mark::none, "none"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(Key, {{Key::above, "above"},
                                    {Key::top_left, "top left"},
-                                   {Key::top_right, "top right"},
-                                   {Key::bottom_left, "bottom left"},
                                    {Key::bottom_right, "bottom right"},
                                    {Key::beside, "beside"},
                                    {Key::none, "none"}})

@@ -144,7 +144,7 @@ struct Panel {
     std::string title;
     std::optional<double> from{}, to{};  // of its x, where it is not the figure's
 };
-enum class Key { above, top_left, top_right, bottom_left, bottom_right, beside, none };
+enum class Key { above, top_left, bottom_right, beside, none };
 
 /// A number or a text that a template reads by its name, [a-z][a-z0-9_]*.
 using PlotVariable = std::pair<std::string, std::variant<double, std::string>>;

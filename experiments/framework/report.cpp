@@ -96,8 +96,11 @@ std::string headline_of(const StoredResult& result) {
     return figure == result.figures.end() ? "" : figure->headline;
 }
 
-/// What the experiment found, as a heading: the claim that answers its question.
-std::string answering_html(const StoredResult& result) {
+/// What the experiment found, as its heading: the sentence of a figure unless it is said `above`, else of the claim
+/// that answers its question.
+std::string finding_html(const StoredResult& result, bool above = false) {
+    const std::string headline = headline_of(result);
+    if (!headline.empty() && !above) return prose_html(headline);
     const auto experiment = std::ranges::find(experiments(), result.experiment, &Experiment::name);
     if (experiment == experiments().end()) return prose_html(result.title);
     const std::optional<Claim> claim = answering_claim(*experiment, result.claims);
@@ -106,12 +109,6 @@ std::string answering_html(const StoredResult& result) {
     return fmt::format("{}{} <span class=\"value\">{}</span>",
                        claim->verdict == Verdict::reproduced ? "" : verdict_html(claim->verdict) + ": ",
                        prose_html(claim->statement), prose_html(measured.substr(0, measured.find(": difference"))));
-}
-
-/// The sentence of a figure, else the answer.
-std::string finding_html(const StoredResult& result) {
-    const std::string headline = headline_of(result);
-    return headline.empty() ? answering_html(result) : prose_html(headline);
 }
 
 /// Whether the failure is natural, and where in the report it is shown the other way.
@@ -131,8 +128,8 @@ std::string origin_html(const std::string& name, const Results& reported) {
                        links.empty() ? "" : fmt::format(" {}: {}.", relation, links));
 }
 
-/// The finding, its first figure, and in a fold all else. `finding`: what the chapter's title does not say already.
-std::string section_html(const StoredResult& result, const std::string& finding, const Results& reported) {
+/// The finding, its first figure, and in a fold all else. `above`: its sentence is the chapter's title.
+std::string section_html(const StoredResult& result, bool above, const Results& reported) {
     std::string more;
     for (std::size_t i = 1; i < result.figures.size(); ++i) more += figure_html(result, result.figures[i]);
     const std::string others = more.empty() ? "" : fmt::format("{} more figures, ", result.figures.size() - 1);
@@ -140,7 +137,7 @@ std::string section_html(const StoredResult& result, const std::string& finding,
         "<section id=\"{}\" class=\"finding\">\n<p class=\"topic\">{}</p>\n<h2>{}</h2>\n{}<details "
         "class=\"more\"{}><summary>{}{} claims: {}</summary>\n<p class=\"question\">{}</p>\n{}{}<div "
         "class=\"folded\">{}{}{}</div>\n</details>\n</section>\n",
-        result.experiment, prose_html(result.title), finding,
+        result.experiment, prose_html(result.title), finding_html(result, above),
         result.figures.empty() ? "" : figure_html(result, result.figures.front()),
         all_hold(result.claims) ? "" : " open", others, result.claims.size(), counts_html(result.claims),
         prose_html(result.question), origin_html(result.experiment, reported), more, claims_html(result),
@@ -160,8 +157,7 @@ std::string chapter_html(const Results& results, const std::string& chapter, con
                     finding_html(*decides), escaped(chapter_text(chapter_by_name(chapter))));
     if (results.size() > 1) html += "<ul class=\"contents\">\n" + contents + "</ul>\n";
     html += "<div class=\"findings\">\n";
-    for (const StoredResult& result : results)
-        html += section_html(result, &result == &*decides ? answering_html(result) : finding_html(result), reported);
+    for (const StoredResult& result : results) html += section_html(result, &result == &*decides, reported);
     return with_evidence(html + "</div>\n", results);
 }
 
