@@ -6,6 +6,7 @@
 #                   by itself
 # --compilers       builds with clang and runs the tests there, builds without optimisation, and compares digests
 # --arm             builds for 64-bit ARM, runs the tests of the arithmetic with qemu, and compares digests of training runs
+# --mutants         checks that the tests still kill twenty point mutants, chosen by the date (tests/mutants/mutants.py)
 # --torch           installs PyTorch, transformers and the model of a notebook into build/release/venv, for the tests that need
 #                   them: 0.8 GB, or 4 GB where only PyPI can be reached, whose build for x86 brings CUDA
 # --no-install      ends where one of Debian's packages is missing, and installs nothing from PyPI
@@ -14,12 +15,13 @@ cd "$(dirname "$0")"
 . cmake/setup.sh
 . tests/engine/python/environment.sh
 
-usage="Usage: ./check.sh [--no-install] [--torch] [--configurations] [--compilers] [--arm]"
+usage="Usage: ./check.sh [--no-install] [--torch] [--configurations] [--compilers] [--arm] [--mutants]"
 install=yes
 torch=no
 configurations=no
 compilers=no
 arm=no
+mutants=no
 for argument in "$@"; do
     case $argument in
         --no-install) install=no ;;
@@ -27,6 +29,7 @@ for argument in "$@"; do
         --configurations) configurations=yes ;;
         --compilers) compilers=yes ;;
         --arm) arm=yes ;;
+        --mutants) mutants=yes ;;
         -h | --help) echo "$usage"; sed -n '/^#/!q; s/^# \{0,1\}//p' check.sh | tail -n +2; exit 0 ;;
         *) echo "check.sh: unknown option $argument. $usage" >&2; exit 2 ;;
     esac
@@ -74,5 +77,6 @@ if [ "$arm" = yes ]; then
     fi
     echo "The training runs of build/release and build/arm64 are the same, bit for bit."
 fi
+[ "$mutants" = no ] || timed "twenty mutants" python3 tests/mutants/mutants.py --day
 say_what_is_left_out release build/release/Testing/Temporary/LastTest.log
 echo "Time: $times"

@@ -5,14 +5,16 @@ ULPLAB_MUTANT=N switches one on.
 Each runs the test cases that reach it, the quickest first, until one fails. No test has shared data.
 
 Usage: mutants.py [--day [DATE]] [--file PART] [--programs LIST] [--jobs N] [--seconds N] [--again] [--list] [--report]
-  --day      twenty mutants, chosen by the date (2026-11-27; today's without one)
+  --day      twenty mutants of one test program, chosen by the date (2026-11-27; today's without one); builds and runs
+             that program alone, keeps nothing, and leaves out what alive.txt names
   --file     those whose file's path holds PART
   --programs builds and runs these test programs alone, such as numbers,quantization,python
   --seconds  ends after so many seconds; what was found is kept in build/mutants/found.json and not run again
   --again    runs those that were alive again
   --list     prints the mutants and runs none
   --report   prints the table of what was found before and runs none
-Exit code 1 where a mutant is alive that known.py does not name."""
+  --write    with --report, writes alive.txt: the mutants that no case of their file's own program kills
+Exit code 1 where a mutant is alive that neither known.py nor alive.txt names."""
 import argparse
 import ast
 import concurrent.futures
@@ -33,6 +35,7 @@ from known import BY_HAND, EQUIVALENT, FILES, PROGRAMS, PYTHON_TESTS
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WORK = ROOT / "build/mutants"
+ALIVE = pathlib.Path(__file__).with_name("alive.txt")
 MOST = 65536  # numbers of mutants, as in mutant.hpp
 TREE, BUILD = WORK / "tree", WORK / "build"
 
@@ -74,8 +77,7 @@ def operands(text, match, fresh):
     while i > 0 and begin is None:
         c = text[i - 1]
         depth += (c in ")]}") - (c in "([{")
-        near = "return " if text[:i].endswith("return ") else text[max(0, i - 5):i]
-        stop = re.search(r"( \S+ |\breturn |, |; )$", near)
+        stop = re.search(r"( [^\w\s()[\]]+|\breturn|[,;]) $", text[:i])
         if depth < 0 or depth == 0 and (c in ",;?" or stop and LEVEL.get(stop[1].strip(), -1) < level):
             begin = i
         i -= 1
@@ -175,8 +177,8 @@ def compile_time(lines):
     return found
 
 
-def mutants_of(file, count):
-    """[(place, name, line number, the new line)]: those by hand, and `count` by rule, no two in one line."""
+def mutants_of(file, share):
+    """[(place, name, line number, the new line)]: those by hand, and one of this share of the other lines, by rule."""
     source = (ROOT / file).read_text()
     lines = source.split("\n")
     chosen = {}
@@ -198,10 +200,11 @@ def mutants_of(file, count):
         for i in sorted(set(range(1, len(lines))) - tables):
             for candidate in candidates(lines[i], lines[i - 1]):
                 by_line.setdefault(i, []).append(candidate)
-    order = [i for i in by_line if i not in chosen and lines.count(lines[i]) == 1]
-    # By the line's text, so that a change elsewhere in the file leaves the choice as it is.
-    order.sort(key=lambda i: hashlib.sha256((file + lines[i]).encode()).hexdigest())
-    for i in order[:count]:
+    for i in by_line:
+        # By the line's text, so that a change elsewhere in the file leaves the choice as it is.
+        place = int(hashlib.sha256((file + lines[i]).encode()).hexdigest()[:8], 16) / 2**32
+        if i in chosen or lines.count(lines[i]) != 1 or place >= share:
+            continue
         kinds = sorted({c[0] for c in by_line[i]})
         chance = random.Random(file + lines[i])
         kind = chance.choice(kinds)
@@ -218,6 +221,7 @@ class Mutant:
     def __init__(self, number, place, name, index, new, old):
         self.number, self.place, self.name, self.index, self.new, self.old = number, place, name, index, new, old
         self.file = place.rsplit(":", 1)[0]
+        self.program = FILES[self.file][1]
         self.key = key_of(place, name, old)
 
     def equivalent(self):
@@ -230,9 +234,9 @@ class Mutant:
 def all_mutants():
     mutants, numbers = [], set()
     dropped = set(json.loads((WORK / "dropped.json").read_text())) if (WORK / "dropped.json").exists() else set()
-    for file, count in FILES.items():
+    for file, (share, _) in FILES.items():
         lines = (ROOT / file).read_text().split("\n")
-        for place, name, i, new in mutants_of(file, count):
+        for place, name, i, new in mutants_of(file, share):
             key = key_of(place, name, lines[i])
             # A number of its own, which stays when other mutants come and go: little is compiled again.
             number = int(key, 16) % MOST
@@ -384,9 +388,10 @@ def covered(mutants, all_commands, jobs, most_seconds):
 
 
 def judge(mutant, tests, all_commands, most_seconds):
-    near = sorted((seconds, name) for name, (seconds, reached) in tests.items() if mutant.number in set(reached))
+    near = sorted((not name.startswith(mutant.program + ":"), seconds, name)
+                  for name, (seconds, reached) in tests.items() if mutant.number in set(reached))
     spent, ran = 0.0, 0
-    for seconds, name in near:
+    for _, seconds, name in near:
         begin = time.monotonic()
         code, output = run(all_commands[name], 10 * seconds + 10, ULPLAB_MUTANT=str(mutant.number))
         ran += 1
@@ -399,6 +404,14 @@ def judge(mutant, tests, all_commands, most_seconds):
     return {"verdict": verdict, "by": f"{ran} of {len(near)} test cases that reach it"}
 
 
+def of_day(day, mutants):
+    """The mutants of a day, all of one program."""
+    chance = random.Random(day)
+    program = chance.choice(mutants).program
+    own = [m for m in mutants if m.program == program]
+    return program, chance.sample(own, min(20, len(own)))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--day", nargs="?", const=str(datetime.date.today()))
@@ -409,20 +422,30 @@ def main():
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--report", action="store_true")
+    parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     WORK.mkdir(parents=True, exist_ok=True)
     found_file = WORK / "found.json"
-    found = json.loads(found_file.read_text()) if found_file.exists() else {}
-    mutants = all_mutants() if options.list or options.report else build(options.jobs, options.programs)
-    wanted = [m for m in mutants if options.file in m.file]
+    found = json.loads(found_file.read_text()) if found_file.exists() and not options.day else {}
+    known = {row.split()[0]: row for row in ALIVE.read_text().splitlines()} if ALIVE.exists() else {}
+    mutants = all_mutants()
+    wanted = {m.key for m in mutants if options.file in m.file}
     if options.day:
-        wanted = random.Random(options.day).sample(wanted, min(20, len(wanted)))
+        program, chosen = of_day(options.day, [m for m in mutants if m.key not in known and not m.equivalent()])
+        wanted, options.programs = {m.key for m in chosen}, [program]
+        print(f"{len(wanted)} mutants for {program}; {len(known)} that alive.txt names are never chosen", flush=True)
+    if not (options.list or options.report):
+        mutants = build(options.jobs, options.programs)
+    wanted = [m for m in mutants if m.key in wanted]
     if options.list:
         for m in wanted:
             print(f"{m.number:4} {m.place}  {m.name}")
         stale = [row[:2] for row in EQUIVALENT if not any(row[0] == m.file and row[1] in m.old for m in mutants)]
         if stale:
             raise SystemExit(f"known.py names as equivalent what is no mutant: {stale}")
+        stale = [row for key, row in known.items() if key not in {m.key for m in mutants}]
+        if stale and not options.day and not options.file:
+            raise SystemExit("alive.txt names what is no mutant; remove: " + "; ".join(stale))
         return 0
     if not options.report:
         all_commands = commands(options.programs)
@@ -433,15 +456,16 @@ def main():
         random.Random(1).shuffle(run_now)
 
         def one(m):
-            verdict = judge(m, tests, all_commands, 60) if time.monotonic() < end else None
-            all_programs = {*PROGRAMS, "python"} <= set(options.programs)
+            verdict = judge(m, tests, all_commands, 600 if options.day else 60) if time.monotonic() < end else None
+            all_programs = options.day or {*PROGRAMS, "python"} <= set(options.programs)
             return m, verdict if all_programs or verdict and "not reached" not in verdict["verdict"] else None
 
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
             for m, verdict in pool.map(one, run_now):
                 if verdict:
                     found[m.key] = verdict
-                    found_file.write_text(json.dumps(found, indent=0))
+                    if not options.day:
+                        found_file.write_text(json.dumps(found, indent=0))
                     print(f"{verdict['verdict']:<18} {m.place}  {m.name[:150]}  [{verdict['by']}]", flush=True)
     rows, alive = {}, []
     for m in wanted:
@@ -463,7 +487,11 @@ def main():
     share = total["killed"] / max(1, total["killed"] + total["alive"])
     run_count = total["killed"] + total["alive"]
     print(f"{total['killed']} of {run_count} killed ({100 * share:.1f} %), {total['equivalent']} equivalent")
-    return 1 if alive else 0
+    if options.write:
+        rows = [f"{m.key} {m.place} {found[m.key]['verdict']} {found[m.key]['by']}\n" for m in mutants if not m.equivalent() and m.key in found
+                and not found[m.key]["by"].startswith(m.program + ":")]
+        ALIVE.write_text("".join(rows))
+    return 1 if any(m.key not in known for m, _ in alive) else 0
 
 
 if __name__ == "__main__":
