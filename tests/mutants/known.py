@@ -125,16 +125,7 @@ BY_HAND = [
 ]
 
 # (file, part of the line, the beginning of the mutant's name, why no test can see it)
-THREADS = "the work of a part decides how many threads share it, and no result depends on that"
 EQUIVALENT = [
-    ("engine/tape/loss.cpp", "16 * classes", "operator", THREADS),
-    ("engine/tape/loss.cpp", "4 * classes", "operator", THREADS),
-    ("engine/tape/norm.cpp", "count / affine_groups", "operator", THREADS),
-    ("engine/tape/pool.cpp", "4 * area", "operator", THREADS),
-    ("engine/training/update.cpp", "32 * part_size", "operator", THREADS),
-    ("softfloat/quantization/exponent_blocks.cpp", "most * q.k", "operator", THREADS),
-    ("softfloat/quantization/quantize.cpp", "each_part(work.row_blocks, work.block_rows * work.cols",
-     "operator *", THREADS),
     ("engine/tape/loss.cpp", "const Index n = squares.dim(-1);", "constant",
      "both last extents of a square are the same"),
     ("engine/files/npy.cpp", "std::int64_t extent = 0;", "constant", "from_chars sets it, or the file is refused"),
@@ -152,7 +143,6 @@ EQUIVALENT = [
      "nobody reads the exponent of an infinity or a NaN"),
     ("softfloat/matrix_units/late_addend.hpp", "terms[k].exponent > largest", "operator",
      "of two equal numbers either is the larger"),
-    ("engine/tape/norm.cpp", "16 * width", "constant", THREADS),
     ("softfloat/matrix_units/late_addend.hpp", "total < 0 ?", "operator", "a total of 0 has returned before"),
     ("softfloat/quantization/exponent_blocks.cpp", "first < count; first +=", "operator",
      "a run of no numbers changes nothing"),
@@ -163,7 +153,6 @@ EQUIVALENT = [
     ("engine/tape/shape.cpp", "other.size() > d ? other[d] : 0", "operator",
      "shapes of other lengths are refused before the extent is used"),
     ("softfloat/quantization/quantization.cpp", "char buffer[32]", "constant", "a longer buffer holds the same text"),
-    ("engine/tape/pointwise.cpp", "4 * gradient.rows_of", "constant", THREADS),
     ("softfloat/quantization/elements.cpp", "float* row = block.data + i * block.next_row;", "operator",
      "every caller gives one row"),
 ]

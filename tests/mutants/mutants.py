@@ -50,7 +50,7 @@ STATEMENT = re.compile(r"\s+(?!return|throw|else|case|delete|goto|break|continue
                        r"( [-+*/|&^]?= .*|\(.*\));$")
 SKIPPED = re.compile(r"^\s*(//|#|\*|static_assert|using|template|namespace|case |default:|friend|public:|throw )|"
                      r"\b(constexpr|consteval|requires|typename|enum|asm|fmt::|operator|class|struct|sizeof)\b|"
-                     r"std::cout|throw ")
+                     r"std::cout|throw |\b(in_parallel|each_part)\([^?]*, ")  # these: by how many threads, not what
 
 
 def masked(line):
@@ -365,6 +365,9 @@ def covered(mutants, all_commands, jobs, most_seconds):
     digest = hashlib.sha256(repr([(m.key, m.number) for m in mutants]).encode()).hexdigest()
     kept = json.loads(file.read_text()) if file.exists() else {}
     tests = kept["tests"] if kept.get("digest") == digest else {}
+    for name, command in all_commands.items():  # what was built since may reach others
+        if any(os.path.isfile(part) and os.path.getmtime(part) > file.stat().st_mtime for part in command if tests):
+            tests.pop(name, None)
 
     def measure(item):
         name, command = item
@@ -404,14 +407,6 @@ def judge(mutant, tests, all_commands, most_seconds):
     return {"verdict": verdict, "by": f"{ran} of {len(near)} test cases that reach it"}
 
 
-def of_day(day, mutants):
-    """The mutants of a day, all of one program."""
-    chance = random.Random(day)
-    program = chance.choice(mutants).program
-    own = [m for m in mutants if m.program == program]
-    return program, chance.sample(own, min(20, len(own)))
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--day", nargs="?", const=str(datetime.date.today()))
@@ -419,10 +414,8 @@ def main():
     parser.add_argument("--programs", type=lambda text: text.split(","), default=[*PROGRAMS, "python"])
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--seconds", type=float, default=1e9)
-    parser.add_argument("--again", action="store_true")
-    parser.add_argument("--list", action="store_true")
-    parser.add_argument("--report", action="store_true")
-    parser.add_argument("--write", action="store_true")
+    for flag in ("--again", "--list", "--report", "--write"):
+        parser.add_argument(flag, action="store_true")
     options = parser.parse_args()
     WORK.mkdir(parents=True, exist_ok=True)
     found_file = WORK / "found.json"
@@ -431,9 +424,11 @@ def main():
     mutants = all_mutants()
     wanted = {m.key for m in mutants if options.file in m.file}
     if options.day:
-        program, chosen = of_day(options.day, [m for m in mutants if m.key not in known and not m.equivalent()])
-        wanted, options.programs = {m.key for m in chosen}, [program]
-        print(f"{len(wanted)} mutants for {program}; {len(known)} that alive.txt names are never chosen", flush=True)
+        of_day, chance = [m for m in mutants if m.key not in known and not m.equivalent()], random.Random(options.day)
+        options.programs = [chance.choice(of_day).program]
+        of_day = [m.key for m in of_day if m.program in options.programs]
+        wanted = set(chance.sample(of_day, min(20, len(of_day))))
+        print(f"{len(wanted)} mutants for {options.programs[0]}; none of the {len(known)} in alive.txt", flush=True)
     if not (options.list or options.report):
         mutants = build(options.jobs, options.programs)
     wanted = [m for m in mutants if m.key in wanted]
