@@ -54,6 +54,8 @@ TEST_CASE("a file that does not compile, link or exist is told apart") {
     CHECK(syntax.outcome == Outcome::does_not_compile);
     CHECK(syntax.message.find("decode_half.cpp:") == 0);
     CHECK(syntax.message.find("expected ';'") != std::string::npos);
+    const std::string many = graded("a;\nb;\nc;\nd;\ne;\nf;").message;
+    CHECK(std::count(many.begin(), many.end(), '\n') == 4);  // five of six
     const ExerciseResult missing = graded("return other();", "float other();");
     CHECK(missing.outcome == Outcome::does_not_link);
     CHECK(missing.message.find("undefined reference to") == 0);
@@ -98,6 +100,7 @@ TEST_CASE("a program that eats memory, overflows its stack or crashes is told ap
     check_stopped(graded("throw std::runtime_error(\"no idea\");", "#include <stdexcept>"), "threw no idea");
     check_stopped(graded("_Exit(0);", "#include <cstdlib>"), "ended by itself (exit code 0)");
     check_stopped(graded("if (bits == 0x2E66) std::abort(); return 0;", "#include <cstdlib>"), "question 3 of 12");
+    CHECK(parse_answers(std::string("\xFF\xFF\xFF\xFF\2\0\0\0\v\0\0\0", 12)).system_call == 0);  // cut off
 }
 
 TEST_CASE("a program that prints megabytes is stopped, one that prints a little is judged") {

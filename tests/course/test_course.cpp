@@ -202,6 +202,14 @@ TEST_CASE("two mistakes in one program are both named, and what no mistake expla
     CHECK(found[0].id == "flushed_subnormals");
     CHECK(found[1].id == "ties_away");
     CHECK(unexplained == 1);
+
+    // A mistake that explains half of what is wrong is named, one that explains a third of what it would spoil is not.
+    const std::size_t i = found[1].questions[0];
+    const Words q = questions[i], right = expected[i], bad = {0x1234};
+    ExerciseResult result;
+    judge(exercise, {{q, q}, {right, right}, {0, 0}, {{"two", 1, 0, 0, 2}}}, {answers[i], bad}, result);
+    CHECK(result.diagnoses.size() == 1);
+    CHECK(diagnose(exercise, {q, q, q}, {right, right, right}, {answers[i], bad, bad}, unexplained).empty());
 }
 
 TEST_CASE("a wrong case is made small: a missing reset shows in two steps of three gradients") {

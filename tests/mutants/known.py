@@ -153,6 +153,8 @@ EQUIVALENT = [
     ("engine/tape/shape.cpp", "other.size() > d ? other[d] : 0", "operator",
      "shapes of other lengths are refused before the extent is used"),
     ("softfloat/quantization/quantization.cpp", "char buffer[32]", "constant", "a longer buffer holds the same text"),
+    ("experiments/course/conversation.cpp", "Word word = 0;", "constant", "memcpy writes all of it"),
+    ("experiments/course/judging.cpp", "std::size_t unexplained = 0;", "constant", "diagnose sets it"),
     ("softfloat/quantization/elements.cpp", "float* row = block.data + i * block.next_row;", "operator",
      "every caller gives one row"),
 ]

@@ -112,6 +112,8 @@ def candidates(line, before):
     for m in OPERATOR.finditer(text):
         if m[1] in ("<<", ">>") and re.search(r"\b(out|stream|text|error|is|std::cerr)\b", text[:m.start()]):
             continue
+        if m[1] in "+/" and re.search(r'"\)*$|^\(*"', line[:m.start()] + "\n" + line[m.end():], re.MULTILINE):
+            continue  # texts and paths have no other operator
         if found := operands(text, m, fresh):
             begin, end = found
             wrong = line[begin:m.start()] + f" {WRONG[m[1]]} " + line[m.end():end]
