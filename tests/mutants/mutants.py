@@ -349,7 +349,8 @@ def commands(programs):
 
 def run(command, seconds, **variables):
     environment = {k: v for k, v in os.environ.items() if k != "ULPLAB_SHARED"}
-    environment.update(variables, OMP_WAIT_POLICY="passive", OMP_NUM_THREADS="2")
+    # What is read beyond memory's end is garbage, not by chance 0.
+    environment.update(variables, OMP_WAIT_POLICY="passive", OMP_NUM_THREADS="2", MALLOC_PERTURB_="165")
     process = subprocess.Popen(command, cwd=WORK, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                start_new_session=True)
     try:

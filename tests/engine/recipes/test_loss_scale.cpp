@@ -70,6 +70,8 @@ TEST_CASE("golden trace B: overflows every third step") {
     LossScaleOptions tolerant = from_64k("fairseq", 100);
     tolerant.tolerance = 0.3;
     CHECK(trace_b(tolerant) == "64 64 32 16 ");
+    tolerant.tolerance = 0.25;
+    CHECK(trace_b(tolerant) == "32 16 8 4 ");
 }
 
 TEST_CASE("each dialect starts where its documentation says") {
@@ -84,16 +86,17 @@ TEST_CASE("each dialect starts where its documentation says") {
 }
 
 TEST_CASE("ceilings: apex stops at 2^24, PyTorch where the product leaves fp32") {
+    const auto grown = [](LossScaleOptions options) {
+        options.window = 1;
+        LossScale scale(options);
+        for (int i = 0; i < 300; ++i) scale.update(false);
+        return scale.value();
+    };
     LossScaleOptions apex = loss_scale_dialect("apex");
-    apex.window = 1;
-    LossScale scale(apex);
-    for (int i = 0; i < 100; ++i) scale.update(false);
-    CHECK(scale.value() == 0x1p24);
-    LossScaleOptions pytorch = loss_scale_dialect("pytorch");
-    pytorch.window = 1;
-    LossScale grown(pytorch);
-    for (int i = 0; i < 300; ++i) grown.update(false);
-    CHECK(grown.value() == 0x1p127);
+    CHECK(grown(apex) == 0x1p24);
+    apex.initial = apex.maximum = 0.5;
+    CHECK(grown(apex) == 0.5);
+    CHECK(grown(loss_scale_dialect("pytorch")) == 0x1p127);
 }
 
 TEST_CASE("floors: fp16_utils stays at 1, PyTorch has none, fairseq gives up") {
@@ -131,6 +134,7 @@ TEST_CASE("a scaler's state continues where it stopped") {
     LossScale first(options);
     const auto overflow = [](int i) { return i % 7 == 3 || i % 11 == 4; };
     for (int i = 0; i < 23; ++i) first.update(overflow(i));
+    options.growth = 4;  // the state's counts
     LossScale second(options);
     second.load(first.state());
     for (int i = 0; i < 23; ++i) straight.update(overflow(i));
@@ -141,6 +145,9 @@ TEST_CASE("a scaler's state continues where it stopped") {
     }
     CHECK(straight.state() == second.state());
     auto broken = first.state();
+    CHECK(broken.size() == 9);
+    broken["scale"] = 0;
+    CHECK_THROWS_AS(second.load(broken), std::invalid_argument);
     broken.erase("scale");
     CHECK_THROWS_WITH_AS(second.load(broken), "the scaler's state lacks 'scale'", std::invalid_argument);
 }
