@@ -37,6 +37,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 WORK = ROOT / "build/mutants"
 ALIVE = pathlib.Path(__file__).with_name("alive.txt")
 MOST = 65536  # numbers of mutants, as in mutant.hpp
+MOST_SECONDS = 600  # for one test case, and for those that a mutant survives
 TREE, BUILD = WORK / "tree", WORK / "build"
 
 # What binds less tightly ends an operand.
@@ -362,7 +363,7 @@ def run(command, seconds, **variables):
         return None, b""
 
 
-def covered(mutants, all_commands, jobs, most_seconds):
+def covered(mutants, all_commands, jobs):
     """{test case: [seconds, mutants that it reaches]}, of each that passes without a mutant within that time."""
     file = WORK / "reached.json"
     digest = hashlib.sha256(repr([(m.key, m.number) for m in mutants]).encode()).hexdigest()
@@ -377,7 +378,7 @@ def covered(mutants, all_commands, jobs, most_seconds):
         reached = WORK / f"reached_{hashlib.sha256(name.encode()).hexdigest()[:16]}"
         reached.unlink(missing_ok=True)
         begin = time.monotonic()
-        code, output = run(command, most_seconds, ULPLAB_MUTANTS_REACHED=str(reached))
+        code, output = run(command, MOST_SECONDS, ULPLAB_MUTANTS_REACHED=str(reached))
         seconds = time.monotonic() - begin
         found = [i for i, b in enumerate(reached.read_bytes()) if b] if reached.exists() else []
         reached.unlink(missing_ok=True)
@@ -393,7 +394,7 @@ def covered(mutants, all_commands, jobs, most_seconds):
     return {name: value for name, value in tests.items() if value and name in all_commands}
 
 
-def judge(mutant, tests, all_commands, most_seconds):
+def judge(mutant, tests, all_commands):
     near = sorted((not name.startswith(mutant.program + ":"), seconds, name)
                   for name, (seconds, reached) in tests.items() if mutant.number in set(reached))
     spent, ran = 0.0, 0
@@ -404,7 +405,7 @@ def judge(mutant, tests, all_commands, most_seconds):
         if code != 0:
             return {"verdict": "killed", "by": name + (", by its time" if code is None else "")}
         spent += time.monotonic() - begin
-        if spent > most_seconds:
+        if spent > MOST_SECONDS:
             break
     verdict = "alive" if near else "alive, not reached"
     return {"verdict": verdict, "by": f"{ran} of {len(near)} test cases that reach it"}
@@ -441,20 +442,19 @@ def main():
         stale = [row[:2] for row in EQUIVALENT if not any(row[0] == m.file and row[1] in m.old for m in mutants)]
         if stale:
             raise SystemExit(f"known.py names as equivalent what is no mutant: {stale}")
-        stale = [row for key, row in known.items() if key not in {m.key for m in mutants}]
-        if stale and not options.day and not options.file:
+        if stale := [row for key, row in known.items() if key not in {m.key for m in mutants}]:
             raise SystemExit("alive.txt names what is no mutant; remove: " + "; ".join(stale))
         return 0
     if not options.report:
         all_commands = commands(options.programs)
-        tests = covered(mutants, all_commands, options.jobs, 60)
+        tests = covered(mutants, all_commands, options.jobs)
         end = time.monotonic() + options.seconds
         run_now = [m for m in wanted if not m.equivalent() and
                    (m.key not in found or options.again and found[m.key]["verdict"] != "killed")]
         random.Random(1).shuffle(run_now)
 
         def one(m):
-            verdict = judge(m, tests, all_commands, 600 if options.day else 60) if time.monotonic() < end else None
+            verdict = judge(m, tests, all_commands) if time.monotonic() < end else None
             all_programs = options.day or {*PROGRAMS, "python"} <= set(options.programs)
             return m, verdict if all_programs or verdict and "not reached" not in verdict["verdict"] else None
 
@@ -477,18 +477,14 @@ def main():
     print(f"{'file':<55}" + "".join(f"{kind:>12}" for kind in total))
     for file, row in [*sorted(rows.items()), ("all", total)]:
         print(f"{file:<55}" + "".join(f"{n:>12}" for n in row.values()))
-    for m in wanted:
-        if m.equivalent():
-            print(f"equivalent: {m.place} {m.name[:100]}: {m.equivalent()}")
     for m, verdict in alive:
         print(f"{verdict}: {m.place}  {m.name}")
-    share = total["killed"] / max(1, total["killed"] + total["alive"])
-    run_count = total["killed"] + total["alive"]
-    print(f"{total['killed']} of {run_count} killed ({100 * share:.1f} %), {total['equivalent']} equivalent")
+    ran = total["killed"] + total["alive"]
+    print(f"{total['killed']} of {ran} killed ({100 * total['killed'] / max(1, ran):.1f} %)")
     if options.write:
-        rows = [f"{m.key} {m.place} {found[m.key]['verdict']} {found[m.key]['by']}\n" for m in mutants if not m.equivalent() and m.key in found
-                and not found[m.key]["by"].startswith(m.program + ":")]
-        ALIVE.write_text("".join(rows))
+        ALIVE.write_text("".join(f"{m.key} {m.place} {found[m.key]['verdict']}, {found[m.key]['by']}\n" for m in wanted
+                                 if m.key in found and not found[m.key]["by"].startswith(m.program + ":")
+                                 and not m.equivalent()))
     return 1 if any(m.key not in known for m, _ in alive) else 0
 
 
