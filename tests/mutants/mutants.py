@@ -31,7 +31,7 @@ import subprocess
 import sys
 import time
 
-from known import BY_HAND, EQUIVALENT, FILES, PROGRAMS, PYTHON_TESTS
+from known import BY_HAND, DAY, EQUIVALENT, FILES, PROGRAMS, PYTHON_TESTS
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WORK = ROOT / "build/mutants"
@@ -221,11 +221,11 @@ def key_of(place, name, line):
 
 
 class Mutant:
-    def __init__(self, number, place, name, index, new, old):
+    def __init__(self, key, number, place, name, index, new, old):
         self.number, self.place, self.name, self.index, self.new, self.old = number, place, name, index, new, old
         self.file = place.rsplit(":", 1)[0]
         self.program = FILES[self.file][1]
-        self.key = key_of(place, name, old)
+        self.key = key
 
     def equivalent(self):
         for file, part, kind, reason in EQUIVALENT:
@@ -235,7 +235,7 @@ class Mutant:
 
 
 def all_mutants():
-    mutants, numbers = [], set()
+    mutants, numbers, keys = [], set(), set()
     dropped = set(json.loads((WORK / "dropped.json").read_text())) if (WORK / "dropped.json").exists() else set()
     for file, (share, _) in FILES.items():
         lines = (ROOT / file).read_text().split("\n")
@@ -246,8 +246,10 @@ def all_mutants():
             while number in numbers:
                 number = (number + 1) % MOST
             numbers.add(number)
+            key += "b" if key in keys else ""  # the same words in two lines
+            keys.add(key)
             if key not in dropped:
-                mutants.append(Mutant(number, place, name, i, new, lines[i]))
+                mutants.append(Mutant(key, number, place, name, i, new, lines[i]))
     return mutants
 
 
@@ -428,9 +430,9 @@ def main():
     mutants = all_mutants()
     wanted = {m.key for m in mutants if options.file in m.file}
     if options.day:
-        of_day, chance = [m for m in mutants if m.key not in known and not m.equivalent()], random.Random(options.day)
-        options.programs = [chance.choice(of_day).program]
-        of_day = [m.key for m in of_day if m.program in options.programs]
+        chance = random.Random(options.day)
+        options.programs = [chance.choice(DAY)]
+        of_day = [m.key for m in mutants if m.program in options.programs and m.key not in known and not m.equivalent()]
         wanted = set(chance.sample(of_day, min(20, len(of_day))))
         print(f"{len(wanted)} mutants for {options.programs[0]}; none of the {len(known)} in alive.txt", flush=True)
     if not (options.list or options.report):
