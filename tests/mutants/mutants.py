@@ -391,7 +391,7 @@ def covered(mutants, all_commands, jobs):
         return name, [seconds, found]
 
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        tests.update(pool.map(measure, [item for item in all_commands.items() if item[0] not in tests]))
+        tests.update(pool.map(measure, [item for item in all_commands.items() if not tests.get(item[0])]))
     file.write_text(json.dumps({"digest": digest, "tests": tests}))
     return {name: value for name, value in tests.items() if value and name in all_commands}
 
