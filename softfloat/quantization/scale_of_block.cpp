@@ -154,7 +154,7 @@ BlockScale ScaleOfBlock::operator()(float statistic, float candidate) const {
     }
     if (by_exponent_ && candidate == 1 && std::isfinite(statistic) && statistic > 0) return of_exponent(statistic);
     const BlockScale scale = by_rule(std::abs(statistic), candidate);
-    if (how_->statistic == ScaleStatistic::outermost && statistic > 0) return {-scale.decode, -scale.encode};
+    if (how_->statistic == ScaleStatistic::outermost && statistic >= 0) return {-scale.decode, -scale.encode};
     const bool kept = how_->elements.zero_scale_saturates || how_->scale.only_stored;
     return scale.decode == 0 && !kept ? BlockScale{0, 0} : scale;
 }

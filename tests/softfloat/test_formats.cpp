@@ -188,6 +188,7 @@ TEST_CASE("tables by rule have the values of their definitions") {
     };
     const auto value = [](const char* format, std::uint64_t bits) { return to_decimal(format_by_name(format), bits); };
     CHECK(value("hif8", 0x6E) == "32768");
+    CHECK(classify_bits(format_by_name("hif8"), 0x6E) == NumberClass::positive_normal);
     CHECK(value("hif8", 0x6F) == "inf");
     CHECK(value("hif8", 0x80) == "nan");
     CHECK(code("hif8", "1") == 0x08);

@@ -140,11 +140,12 @@ TEST_CASE(
         // A scale has no sign, and is a number of its format.
         for (const float bad : {-1.0F, -0.0F, 0.3F, std::numeric_limits<float>::infinity()}) {
             std::vector<float> scales(y.size(), 1.0F);
-            scales[at(blocks * n - 1)] = bad;
+            const std::size_t place = std::signbit(bad) ? 0 : at(blocks * n - 1);
+            scales[place] = bad;
             problem.b_scales = {scales.data(), blocks, n};
             CHECK_THROWS_WITH_AS(ulp::gemm(model, problem), doctest::Contains("not a scale in "),
                                  std::invalid_argument);
-            scales.back() = std::numeric_limits<float>::quiet_NaN();
+            scales[place] = 1, scales.back() = std::numeric_limits<float>::quiet_NaN();
             ulp::gemm(model, problem);
             CHECK(std::isnan(d[at(n - 1)]));
         }

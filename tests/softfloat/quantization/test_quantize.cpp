@@ -199,6 +199,9 @@ TEST_CASE("a block of 10, 20, 30, 40 is exact when its largest becomes 4") {
     float squares = 0;
     for (std::size_t i = 0; i < 4; ++i) squares += (dequantize(six)[i] - x[i]) * (dequantize(six)[i] - x[i]);
     CHECK(squares / 4 == doctest::Approx(4.33).epsilon(0.001));  // to the digits that are printed
+    std::fill_n(x.begin(), 16, 0.0F);
+    x[0] = 12;  // exact either way
+    CHECK(quantized(quantization_by_name("nvfp4_4over6"), x, 1).scales[0] == 2);
 }
 
 TEST_CASE(
@@ -292,6 +295,7 @@ TEST_CASE("UFP4: E1M2 has the numbers of INT4 over 4") {
     Quantization how = quantization_by_name("ufp4");
     how.transform = {};
     const Quantized q = quantized(how, x, 1);
+    CHECK(how.block == ScaleBlock{1, 16});
     CHECK(q.scales[0] == 1);
     CHECK(std::vector<float>(q.numbers.begin(), q.numbers.begin() + 6) ==
           std::vector<float>{1.75F, 1.5F, -0.25F, 0, 0.25F, -1});
@@ -336,6 +340,8 @@ TEST_CASE("a scale from elsewhere, and the old one where that is zero or infinit
     for (const float useless : {0.0F, std::numeric_limits<float>::infinity()}) {
         CHECK(quantized(delayed, x, 1, {.statistic = useless, .old_encode = 8}).encode == 8);
     }
+    delayed.elements.rounding = {.rounding = Rounding::up, .saturate = true};  // also what the scale makes 0 in fp32
+    CHECK(quantized(delayed, {1e-45F, 3e38F}, 1).numbers[0] == 0x1p-9F);
     CHECK_THROWS_AS(quantized(quantization_by_name("mxfp8"), x, 1, {.statistic = 1.0F}), std::invalid_argument);
 }
 
@@ -501,6 +507,7 @@ TEST_CASE("whole numbers: GGUF's Q4_0 and Q8_0, zero points, and their codes") {
         return std::vector<std::uint8_t>(codes.begin(), codes.begin() + 6);
     }());
     CHECK(dequantize(q4)[0] == 4);
+    CHECK(std::signbit(dequantize(quantized(q4.how, std::vector<float>(32, 0.0F), 1))[0]));  // the scale is 0 / -8
     // 127 steps of 4 / 127, which is stored in fp16 and used in fp32; halves away from zero.
     const Quantized q8 = quantized(quantization_by_name("q8_0"), x, 1);
     CHECK(q8.scales[0] == round_to(formats::fp16, 4.0F / 127));
@@ -548,7 +555,7 @@ TEST_CASE("every row says where its arithmetic is stated, and a use replaces par
     Quantization other = biased;
     other.element.bias = 21;
     CHECK(text_of(biased) != text_of(other));
-    CHECK(text_of(quantization_by_name("mxfp8")).starts_with("element e4m3, block 1x32"));
+    CHECK(text_of(quantization_by_name("mxfp8")).starts_with("element e4m3, block 1x32, transform 0 "));
     CHECK(text_of(quantization_by_name("q8_0")) != text_of(quantization_by_name("q4_0")));
 }
 
