@@ -189,6 +189,9 @@ TEST_CASE("tables by rule have the values of their definitions") {
     const auto value = [](const char* format, std::uint64_t bits) { return to_decimal(format_by_name(format), bits); };
     CHECK(value("hif8", 0x6E) == "32768");
     CHECK(classify_bits(format_by_name("hif8"), 0x6E) == NumberClass::positive_normal);
+    Context exact;
+    CHECK(convert_bits(format_by_name("hif8"), formats::fp32, 0x80000000, exact) == 0);
+    CHECK(exact.flags == 0);
     CHECK(value("hif8", 0x6F) == "inf");
     CHECK(value("hif8", 0x80) == "nan");
     CHECK(code("hif8", "1") == 0x08);

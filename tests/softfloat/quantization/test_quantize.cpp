@@ -296,6 +296,7 @@ TEST_CASE("UFP4: E1M2 has the numbers of INT4 over 4") {
     how.transform = {};
     const Quantized q = quantized(how, x, 1);
     CHECK(how.block == ScaleBlock{1, 16});
+    CHECK(quantization_by_name("quartet_backward").scale.factor == 4.0F / 3);
     CHECK(q.scales[0] == 1);
     CHECK(std::vector<float>(q.numbers.begin(), q.numbers.begin() + 6) ==
           std::vector<float>{1.75F, 1.5F, -0.25F, 0, 0.25F, -1});
@@ -547,6 +548,8 @@ TEST_CASE("every row says where its arithmetic is stated, and a use replaces par
         CHECK(test::exact(q.scales[block]) ==
               power_of_two(floor_log2(largest_of(exact(x.data() + 32 * block, 32)) / 448) + 1));
     }
+    const Quantization short_of = with_parts(quantization_by_name("deepseek_1x128"), {.scale_format = formats::e4m3});
+    CHECK(quantized(short_of, std::vector<float>(128, 1e6F), 1).scales[0] == 448);
     CHECK_THROWS_AS(with_parts(power, {.scale_format = formats::e2m1}), std::invalid_argument);
     CHECK_THROWS_AS(with_parts(quantization_by_name("q8_0"), {.element = formats::e4m3}), std::invalid_argument);
     CHECK(text_of(power) != text_of(quantization_by_name("deepseek_1x128")));
