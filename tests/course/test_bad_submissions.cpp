@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
-#include <set>
 
 #include "experiments/course/grade_report.hpp"
 #include "experiments/course/grader.hpp"

@@ -1,9 +1,7 @@
 // ulplab inspect as a user calls it: tables, JSON, pages, steps, and what is refused.
 #include <doctest/doctest.h>
 
-#include <bit>
 #include <cmath>
-#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "engine/files/npy.hpp"

@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <set>
 #include <sstream>
 #include <string>
 #include <vector>

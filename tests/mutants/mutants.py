@@ -17,6 +17,7 @@ Usage: mutants.py [--day [DATE]] [--file PART] [--programs LIST] [--jobs N] [--s
 Exit code 1 where a mutant is alive that neither known.py nor alive.txt names."""
 import argparse
 import ast
+import collections
 import concurrent.futures
 import datetime
 import hashlib
@@ -216,10 +217,6 @@ def mutants_of(file, share):
     return [(f"{file}:{i + 1}", name, i, new) for i, (name, new) in sorted(chosen.items())]
 
 
-def key_of(place, name, line):
-    return hashlib.sha256(f"{place.rsplit(':')[0]}|{name}|{line.strip()}".encode()).hexdigest()[:12]
-
-
 class Mutant:
     def __init__(self, key, number, place, name, index, new, old):
         self.number, self.place, self.name, self.index, self.new, self.old = number, place, name, index, new, old
@@ -240,7 +237,7 @@ def all_mutants():
     for file, (share, _) in FILES.items():
         lines = (ROOT / file).read_text().split("\n")
         for place, name, i, new in mutants_of(file, share):
-            key = key_of(place, name, lines[i])
+            key = hashlib.sha256(f"{file}|{name}|{lines[i].strip()}".encode()).hexdigest()[:12]
             # A number of its own, which stays when other mutants come and go: little is compiled again.
             number = int(key, 16) % MOST
             while number in numbers:
@@ -467,27 +464,22 @@ def main():
                     if not options.day:
                         found_file.write_text(json.dumps(found, indent=0))
                     print(f"{verdict['verdict']:<18} {m.place}  {m.name[:150]}  [{verdict['by']}]", flush=True)
-    rows, alive = {}, []
-    for m in wanted:
-        row = rows.setdefault(m.file, {"killed": 0, "alive": 0, "equivalent": 0, "not run": 0})
-        verdict = found.get(m.key, {}).get("verdict", "not run")
-        kind = "equivalent" if m.equivalent() else verdict.split(",")[0]
-        row[kind] += 1
-        if kind == "alive":
-            alive.append((m, verdict))
-    total = {kind: sum(row[kind] for row in rows.values()) for kind in ("killed", "alive", "equivalent", "not run")}
-    print(f"{'file':<55}" + "".join(f"{kind:>12}" for kind in total))
-    for file, row in [*sorted(rows.items()), ("all", total)]:
-        print(f"{file:<55}" + "".join(f"{n:>12}" for n in row.values()))
-    for m, verdict in alive:
-        print(f"{verdict}: {m.place}  {m.name}")
-    ran = total["killed"] + total["alive"]
-    print(f"{total['killed']} of {ran} killed ({100 * total['killed'] / max(1, ran):.1f} %)")
+    kinds = ("killed", "alive", "equivalent", "not run")
+    verdicts = {m: found.get(m.key, {}).get("verdict", "not run") for m in wanted}
+    counts = collections.Counter((file, "equivalent" if m.equivalent() else verdict.split(",")[0])
+                                 for m, verdict in verdicts.items() for file in (m.file, "all"))
+    for file in ("file", *sorted({m.file for m in wanted}), "all"):
+        print(f"{file:<55}" + "".join(f"{kind if file == 'file' else counts[file, kind]:>12}" for kind in kinds))
+    alive = [m for m in wanted if verdicts[m].startswith("alive") and not m.equivalent()]
+    for m in alive:
+        print(f"{verdicts[m]}: {m.place}  {m.name}")
+    ran = counts["all", "killed"] + len(alive)
+    print(f"{counts['all', 'killed']} of {ran} killed ({100 * counts['all', 'killed'] / max(1, ran):.1f} %)")
     if options.write:
         ALIVE.write_text("".join(f"{m.key} {m.place} {found[m.key]['verdict']}, {found[m.key]['by']}\n" for m in wanted
                                  if m.key in found and not found[m.key]["by"].startswith(m.program + ":")
                                  and not m.equivalent()))
-    return 1 if any(m.key not in known for m, _ in alive) else 0
+    return 1 if any(m.key not in known for m in alive) else 0
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 // for infinities; a NaN stays a NaN, or becomes the largest number where the format has none. On every path.
 #include <doctest/doctest.h>
 
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <string>

@@ -4,7 +4,6 @@
 
 #include <cstring>
 #include <filesystem>
-#include <span>
 #include <string>
 #include <vector>
 

@@ -2,7 +2,6 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>

@@ -8,7 +8,6 @@
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string>
 
 #include "engine/files/npy.hpp"

@@ -1,7 +1,6 @@
 // Recordings of real Tensor Cores against the table, and wrong models against the recordings.
 #include <doctest/doctest.h>
 
-#include <map>
 #include <string>
 
 #include "softfloat/lab/recordings.hpp"

@@ -2,11 +2,7 @@
 // exact sum, and scales that do not; addends that alignment cuts; special values.
 #include <doctest/doctest.h>
 
-#include <array>
-#include <bit>
 #include <cmath>
-#include <cstring>
-#include <limits>
 #include <string>
 #include <vector>
 

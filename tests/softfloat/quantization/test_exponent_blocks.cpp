@@ -6,7 +6,6 @@
 #include <bit>
 #include <cfloat>
 #include <cmath>
-#include <limits>
 #include <string>
 #include <vector>
 

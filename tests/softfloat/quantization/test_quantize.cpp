@@ -199,6 +199,12 @@ TEST_CASE("a block of 10, 20, 30, 40 is exact when its largest becomes 4") {
     float squares = 0;
     for (std::size_t i = 0; i < 4; ++i) squares += (dequantize(six)[i] - x[i]) * (dequantize(six)[i] - x[i]);
     CHECK(squares / 4 == doctest::Approx(4.33).epsilon(0.001));  // to the digits that are printed
+    std::vector<float> lines(64, 0.0F);                          // of two lines of a block the second decides
+    std::copy_n(x.begin(), 4, lines.begin() + 32);
+    lines[16] = x[16];
+    Quantization of_two = quantization_by_name("nvfp4_4over6");
+    of_two.block = {2, 16};
+    CHECK(quantized(of_two, lines, 2).scales[0] == 10);
     std::fill_n(x.begin(), 16, 0.0F);
     x[0] = 12;  // exact either way
     CHECK(quantized(quantization_by_name("nvfp4_4over6"), x, 1).scales[0] == 2);
@@ -274,6 +280,9 @@ TEST_CASE("Hadamard transforms are the product with Sylvester's matrix under Tra
     CHECK(hadamard_signs(fresh, 1, 2) == hadamard_signs(fresh, 1, 2));
     CHECK(hadamard_signs(fresh, 1, 2) != hadamard_signs(fresh, 1, 3));
     CHECK_THROWS_AS(static_cast<void>(hadamard_signs({12, HadamardSigns::none}, 0, 0)), std::invalid_argument);
+    Quantization by_exponent = quantization_by_name("mxfp8");
+    by_exponent.transform = {32, HadamardSigns::none};
+    CHECK(quantized(by_exponent, std::vector<float>(32, 1.0F), 1).scales[0] == 0x1p-6F);
 }
 
 TEST_CASE("Quartet: a transform of 32, a scale by the standard deviation that clips, ties toward zero") {
@@ -281,6 +290,7 @@ TEST_CASE("Quartet: a transform of 32, a scale by the standard deviation that cl
     std::vector<float> x(128);
     for (float& number : x) number = static_cast<float>(random.below(2001)) - 1000;
     const Quantized q = quantized(quantization_by_name("quartet_forward"), x, 1);
+    CHECK(q.how.elements.ties_to_zero);
     for (std::size_t first = 0; first < 128; first += 32) {
         Numbers y = hadamard(exact(x.data() + first, 32), std::string(32, '+').c_str());
         for (Rational& number : y) number = fp32(number * test::exact(0.17677669F));
@@ -525,6 +535,8 @@ TEST_CASE("whole numbers: GGUF's Q4_0 and Q8_0, zero points, and their codes") {
     CHECK(above.numbers[0] == 15);
     CHECK(element_codes(above)[0] == 7);
     CHECK(element_codes(above)[1] == 8);  // -8 in two's complement
+    x.resize(64, -8.0F);
+    CHECK(element_codes(quantized(affine, x, 1))[32] == 8);  // of a second block
     affine.elements.rounding = {.rounding = Rounding::stochastic, .random_bits = 8};
     CHECK_THROWS_WITH_AS(quantized(affine, x, 1),
                          "whole numbers are rounded to nearest, away, toward zero, down or up, not stochastic",
