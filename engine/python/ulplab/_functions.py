@@ -73,7 +73,8 @@ def _backward(run, func, tensors, grad_tensors=None, retain_graph=None, create_g
 
 
 def _tensor_backward(run, func, x, gradient=None, retain_graph=None, create_graph=False, inputs=None):
-    return _backward(run, func, x, gradient, retain_graph, create_graph, inputs=inputs)
+    with run._functions:
+        return torch.autograd.backward(x, gradient, retain_graph, create_graph, inputs=inputs)
 
 
 def _grad(run, func, outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, *args, **kwargs):

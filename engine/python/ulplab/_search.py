@@ -137,7 +137,10 @@ class Trials:
         takes = any(p.name == "run" or p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
                     for p in inspect.signature(step).parameters.values())
         self._step = step if takes else lambda run: step()
+        from .torch import emulate  # which imports this module
+
         self.unit = backend_of(unit)
+        emulate(self.unit)  # or its ValueError: there is no such unit
         kept = getattr(step, "state", {"model": model, "optimizer": optimizer})  # a replayed step knows its own
         self.state = State(**kept, scaler=scaler)
         self.bound, self.limit, self.progress, self.options = bound, limit, progress, options

@@ -363,6 +363,9 @@ def test_the_emulated_bits_do_not_depend_on_the_run_beside():
         plain = model(x).tanh()
     with lab.emulate("h100", "bf16", against="fp32"):
         assert torch.equal(model(x).tanh(), plain)
+    for ask in (lab.search, lab.diagnose, lambda _, unit: lab.emulate(unit)):
+        with pytest.raises(ValueError, match="'mixed_fp16' is a recipe"):
+            ask(lambda: None, "mixed_fp16")
     with pytest.raises(ValueError, match="give 'fp32'"):
         lab.emulate("h100", "bf16", against="fp64")
 

@@ -407,6 +407,14 @@ def test_a_convolution_that_overflows_is_named():
 
 # ---- everything that PyTorch has ----
 
+def test_what_a_kernel_keeps_for_its_backward_pass_is_no_failure():
+    with emulated() as run:
+        functional.ctc_loss(torch.randn(10, 2, 5).log_softmax(2), torch.randint(1, 5, (2, 3)), [10, 10], [3, 3])
+    assert first(run) is None
+    with pytest.raises(TypeError, match=r"fp32 is True; give a list"):
+        emulated(fp32=True)
+
+
 class Block(torch.nn.Module):
     """Attention between two products, a norm with a parameter of its own, and a gate."""
 
