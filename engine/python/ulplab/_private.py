@@ -9,7 +9,6 @@ import contextlib
 import gc
 import importlib
 import sys
-import warnings
 import weakref
 
 import torch
@@ -125,23 +124,6 @@ def running_node():
 def compiled_runs():
     """Whether what runs was called by way of torch.compile."""
     return callable(torch._C._dynamo.eval_frame.get_eval_frame_callback())
-
-
-def is_compiled(module):
-    """Whether a module is torch.compile's, around the user's own."""
-    return type(module).__name__ == "OptimizedModule"
-
-
-@contextlib.contextmanager
-def without_word_of_hooks():
-    """torch.compile warns of hooks on all modules, which are emulation's own: ours says what happens."""
-    warnings.filterwarnings("ignore", "Using `torch.compile.module.` when there are global hooks")
-    ours = warnings.filters[0]
-    try:
-        yield
-    finally:
-        if ours in warnings.filters:
-            warnings.filters.remove(ours)
 
 
 def hide_from_compiler(mode):

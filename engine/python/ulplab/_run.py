@@ -145,7 +145,8 @@ class Run(TorchDispatchMode):
                 stack.callback(each)
             stack.enter_context(_kernels_that_show_products())
             stack.enter_context(_private.as_on_a_card())
-            stack.enter_context(_private.without_word_of_hooks())
+            stack.enter_context(warnings.catch_warnings())
+            warnings.filterwarnings("ignore", "Using `torch.compile.module.` when there are global hooks")  # emulation's own
             stack.enter_context(self._functions)
             active.append(self)
             stack.callback(active.remove, self)
@@ -172,7 +173,7 @@ class Run(TorchDispatchMode):
                 raise ValueError(no_match(pattern, self._names.values()))
 
     def _entered(self, module, args):
-        if _private.is_compiled(module):  # the user's own is entered next
+        if type(module).__name__ == "OptimizedModule":  # torch.compile's, around the user's own
             return
         if not self._stack and not self.passes.runs:  # a checkpoint begins with a part, whose name is known
             _private.hide_from_compiler(Run)
@@ -196,7 +197,7 @@ class Run(TorchDispatchMode):
             self._option_of[path] = next((each for each in hits if each in self._options), None)
 
     def _left(self, module, args, result):
-        if self._stack and not _private.is_compiled(module):
+        if self._stack and type(module).__name__ != "OptimizedModule":
             self._stack.pop()
             self.passes.module_again = self.passes.module_again and bool(self._stack)
 

@@ -8,8 +8,7 @@ import ulplab
 
 
 def test_a_million_tiny_calls_do_not_grow():
-    a = numpy.ones((4, 4), "f2")
-    x = numpy.ones(3, "f4")
+    a, x = numpy.ones((4, 4), "f2"), numpy.ones(3, "f4")
 
     def calls(count):
         for _ in range(count):
