@@ -111,7 +111,6 @@ class Native(Run):
 
     def _root_entered(self, module):
         self.optimizers.name(module)
-        self.passes.add_layers(module)
 
     def report(self) -> Report:
         """What was computed up to now: a Report."""

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import torch
 
+from . import _private
+
 FORWARD, DGRAD, WGRAD = 0, 1, 2
 PASSES = ("forward", "input gradient", "weight gradient")
 NO_SIDE, SIDE_A, SIDE_B = 0, 1, 2
@@ -32,7 +34,6 @@ class Passes:
         self.runs = []  # of autograd's engine, one inside the other: whether each makes a graph
         self.module_again = False  # whether a checkpoint's module computes again, also where it switches gradients off
         self.layers = OrderedDict()  # linear layers by the place of their weights: (name, weight)
-        self._weights = {}  # the weights by the layers' names
         self._kept = OrderedDict()
         self._sources = OrderedDict()
         self._latest = None  # (place, source, result's storage) of the latest result that has no backward pass
@@ -77,7 +78,6 @@ class Passes:
                     and each.in_proj_weight is not None:
                 self.layers.setdefault(_place(each.in_proj_weight),
                                        (f"{name}.in_proj".lstrip("."), each.in_proj_weight))
-        self._weights = dict(self.layers.values())
         return len(self.layers) > before
 
     def layer_of(self, weight, module):
@@ -136,9 +136,9 @@ class Passes:
         records, gradient = (of_b, SIDE_A) if of_b else (of_a, SIDE_B)
         if not records:
             # A checkpoint computes again up to its last product, whose operands nobody has seen then.
-            weight, shape = self._weights.get(module, a).shape, (a.shape[-2], b.shape[-1])
-            if module in self._weights and shape in (weight, weight[::-1]):
-                return Purpose(module, module, WGRAD, SIDE_A if shape == weight else SIDE_B)
+            sizes, by_columns = _private.second_factor()
+            if (a.shape[-2], b.shape[-1]) in (sizes, sizes[::-1]):
+                return Purpose(module, module, WGRAD, SIDE_A if by_columns else SIDE_B)
             return Purpose(module, module, DGRAD, SIDE_A)
         # Layers that share an input meet it in reverse order on the way back.
         module, layer, side, _ = records[-1]

@@ -115,6 +115,13 @@ def latest_node():
     return torch._C._autograd._get_sequence_nr() - 1
 
 
+def second_factor():
+    """Of the matrix product whose backward pass runs: the sizes of its second factor, whether that lies by columns."""
+    node = torch._C._current_autograd_node()
+    sizes, strides = (getattr(node, f"_saved_mat2_sym_{what}", ()) for what in ("sizes", "strides"))
+    return tuple(sizes), strides[:1] == (1,)
+
+
 def running_node():
     """The number of the node whose backward pass runs, -1 without one."""
     node = torch._C._current_autograd_node()
