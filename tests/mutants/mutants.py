@@ -5,8 +5,8 @@ ULPLAB_MUTANT=N switches one on.
 Each runs the test cases that reach it, the quickest first, until one fails. No test has shared data.
 
 Usage: mutants.py [--day [DATE]] [--file PART] [--programs LIST] [--jobs N] [--seconds N] [--again] [--list] [--report]
-  --day      twenty mutants of one test program, chosen by the date (2026-11-27; today's without one); builds and runs
-             that program alone, keeps nothing, and leaves out what alive.txt names
+  --day      twenty mutants of one test program of known.py's DAY, chosen by the date (2026-11-27; today's without one);
+             builds and runs that program alone, keeps nothing found, and leaves out what alive.txt names
   --file     those whose file's path holds PART
   --programs builds and runs these test programs alone, such as numbers,quantization,python
   --seconds  ends after so many seconds; what was found is kept in build/mutants/found.json and not run again
