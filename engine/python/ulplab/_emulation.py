@@ -274,9 +274,10 @@ class Emulation(Run):
         if is_parameter:
             for each in floats(result):
                 each._ulplab_parameter = True
-        if (how or is_parameter) and self.passes.recomputing:
-            for each in floats(result):
-                self.passes.marks[each.data_ptr(), each.shape] = how, is_parameter, each.untyped_storage()
+        if (how or is_parameter) and func is torch.ops.aten.detach.default and self.passes.recomputing:
+            if how:  # an own place: the same numbers may be there without the mark
+                result = self.mark(result.clone(), how)
+            self.passes.marks[result.data_ptr(), result.shape] = how, is_parameter, result.untyped_storage()
         return result
 
     def _remind(self, args):

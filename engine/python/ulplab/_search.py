@@ -7,6 +7,7 @@ import copy
 import inspect
 import math
 import random
+import re
 import sys
 from dataclasses import dataclass, field
 from typing import Any, Callable, Sequence
@@ -146,6 +147,7 @@ class Trials:
         self.bound, self.limit, self.progress, self.options = bound, limit, progress, options
         self.done = {}
         self.has_backward = False
+        self.architecture = ""  # of the rows that have computed products
 
     def __call__(self, recipe, fp32=(), scale=None, changes=None):
         key = (recipe, tuple(sorted(fp32)), scale, changes and str(changes))
@@ -199,7 +201,9 @@ class Trials:
             torch.autograd.backward, torch.amp.GradScaler.scale = backward, scaled
             forced_scale = None
             report = run.report()
-            trial.against, self.architecture = report.against, report.path.split(":")[0]
+            trial.against = report.against
+            if architecture := re.search(r"(?<=in )\w+(?=:)", report.path):
+                self.architecture = architecture[0]
             self.state.restore()
         trial.first = trial.against.first_not_finite
 
