@@ -23,6 +23,6 @@ def backend_of(unit):
             raise ValueError(f"no GPU with the unit {text} has a name here; write its description to a file FILE.json and "
                              "give that")
         return backend
-    if text in _core.recipes():
+    if text in dict(_core.recipes()):
         raise ValueError(f"'{text}' is a recipe, and no unit: give it as recipe='{text}'")
     return "soft:" + text

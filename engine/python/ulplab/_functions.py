@@ -66,14 +66,16 @@ _run_backward, _run_grad = (types.FunctionType(f.__code__, {**vars(torch.autogra
 _run_grad.__kwdefaults__ = torch.autograd.grad.__kwdefaults__
 
 
-def _backward(run, func, tensors, grad_tensors=None, retain_graph=None, create_graph=False, *args, **kwargs):
+def run_backward(run, func, tensors, grad_tensors=None, retain_graph=None, create_graph=False, *args, **kwargs):
     """Inside the mode that sees its calls: a checkpoint computes its forward pass again there."""
     with run.passes.of_autograd(create_graph), run._functions:
         return _run_backward(tensors, grad_tensors, retain_graph, create_graph, *args, **kwargs)
 
 
 def _tensor_backward(run, func, x, gradient=None, retain_graph=None, create_graph=False, inputs=None):
-    with run._functions:
+    if torch.autograd.backward in HANDLERS:
+        return run_backward(run, None, x, gradient, retain_graph, create_graph, inputs=inputs)
+    with run.passes.of_autograd(create_graph), torch.no_grad():  # a search has put its own around it
         return torch.autograd.backward(x, gradient, retain_graph, create_graph, inputs=inputs)
 
 
@@ -102,4 +104,4 @@ def _sdpa(run, func, query, key, value, attn_mask=None, dropout_p=0.0, is_causal
 HANDLERS = {**_carried_types.HANDLERS, functional.scaled_dot_product_attention: _sdpa, functional.rms_norm: rms_norm,
             functional.linear: _linear, functional.bilinear: _bilinear, functional.multi_head_attention_forward: _attention,
             **{getattr(torch.fft, name): _fourier for name in dir(torch.fft) if name.endswith(("fft", "fft2", "fftn"))},
-            torch.Tensor.backward: _tensor_backward, torch.autograd.backward: _backward, torch.autograd.grad: _grad}
+            torch.Tensor.backward: _tensor_backward, torch.autograd.backward: run_backward, torch.autograd.grad: _grad}

@@ -17,6 +17,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from ._backends import backend_of
+from ._functions import run_backward
 from ._ops import split_names
 from ._products import units
 from ._products import UnitLike
@@ -187,7 +188,7 @@ class Trials:
             return scaled(scaler, loss)
 
         forced_scale, scaler_used = trial.scale, False
-        torch.autograd.backward = lambda *args, **kwargs: self._backward(trial, run, backward, *args, **kwargs)
+        torch.autograd.backward = lambda *args, **kwargs: self._backward(trial, run, *args, **kwargs)
         torch.amp.GradScaler.scale = scale_of_torch
         try:
             with run, changes or contextlib.nullcontext():
@@ -207,7 +208,7 @@ class Trials:
             self.state.restore()
         trial.first = trial.against.first_not_finite
 
-    def _backward(self, trial, run, plain, tensors, grad_tensors=None, *args, **kwargs):
+    def _backward(self, trial, run, tensors, grad_tensors=None, *args, **kwargs):
         """A backward pass with the trial's loss scale, unscaled at its end, as by a scaler."""
         roots = [tensors] if isinstance(tensors, torch.Tensor) else list(tensors)
         leaves = _leaves(roots)
@@ -219,7 +220,7 @@ class Trials:
         before = [x for x in leaves if x.grad is not None] if scale != 1 else []
         for each in before:
             run.shadow.multiply(each.grad, scale)
-        plain(roots, grad_tensors, *args, **kwargs)
+        run_backward(run, None, roots, grad_tensors, *args, **kwargs)
         with run.shadow.quiet():
             made = [x for x in leaves if x.grad is not None]
             trial.bad_gradient |= not all(_finite(x.grad) for x in made)
