@@ -322,7 +322,7 @@ void add_emulation(py::module_& module) {
                const std::string& operation, int pass, int gradient, bool again) {
                 return self.matmul(a, b, {layer, operation, pass, gradient, again});
             },
-            py::arg("a"), py::arg("b"), py::arg("layer"), py::arg("operation"), py::arg("pass"), py::arg("gradient"),
+            py::arg("a"), py::arg("b"), py::arg("layer"), py::arg("operation"), py::arg("which"), py::arg("gradient"),
             py::arg("again") = false)
         .def("operate", &Emulated::operate)
         .def("sum_rows", &Emulated::sum_rows)

@@ -12,6 +12,7 @@ import sys
 import weakref
 
 import torch
+from torch.utils.checkpoint import DefaultDeviceType
 
 #: (module, name) and what for.
 NAMES = {
@@ -94,9 +95,11 @@ def _switched_on():
 
 @contextlib.contextmanager
 def as_on_a_card():
-    """torch.amp's regions and scalers for CUDA act inside, though there is no CUDA."""
+    """torch.amp's regions and scalers for CUDA act inside, though there is no CUDA, also where checkpoints compute again."""
     answers = {"amp_definitely_not_available": lambda: False, "is_bf16_supported": lambda *_, **__: True}
     undo = []
+    of_checkpoints = DefaultDeviceType.get_device_type()
+    DefaultDeviceType.set_device_type("cuda")
     try:
         for module, name in NAMES:
             if name in answers:
@@ -106,6 +109,7 @@ def as_on_a_card():
         with _switched_on():
             yield
     finally:
+        DefaultDeviceType.set_device_type(of_checkpoints)
         for owner, name, old in reversed(undo):
             setattr(owner, name, old)
 

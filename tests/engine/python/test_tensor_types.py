@@ -453,6 +453,19 @@ def test_checkpoints_compute_the_same(unit, recipe, fp32):
         assert all(map(torch.equal, numbers, found[0][0])) and counts == found[0][1]
 
 
+def test_checkpoints_keep_the_region_of_autocast():
+    found = []
+    for reentrant in (None, True, False):
+        torch.manual_seed(1)
+        block, x = Block(), torch.randn(2, 8, 16, requires_grad=True)
+        with emulated():
+            with torch.autocast("cuda", torch.float16):
+                y = block(x) if reentrant is None else checkpoint(block, x, use_reentrant=reentrant)
+            y.float().pow(2).sum().backward()
+        found.append([x.grad, *(each.grad for each in block.parameters())])
+    assert all(map(torch.equal, found[0], found[1])) and all(map(torch.equal, found[0], found[2]))
+
+
 @pytest.mark.parametrize("recipe", [None, "mixed_fp16"])
 def test_inference_mode_compiled_models_and_shapes_alone(recipe):
     model, x = (each if recipe else each.half() for each in mlp())

@@ -576,7 +576,7 @@ std::vector<double> random_doubles(DataClass data, std::int64_t count, std::uint
 }  // namespace
 
 TEST_CASE(
-    "every fp64 row's fast product equals the plain one on every class of data and with every NaN; a shorter k "
+    "every fp64 row's fast product equals the plain one on every class of data and with every NaN, and a shorter k "
     "differs") {
     const double infinity = std::numeric_limits<double>::infinity();
     std::uint64_t seed = 1;
