@@ -168,8 +168,9 @@ TEST_CASE("infinities and NaNs, one or many, beside zeros and large numbers, wit
     std::uint64_t seed = 0;
     for (const auto& [row, model] : ulp::rows_of<TensorCoreModel>()) {
         if (!has_fast_path(model)) continue;
-        CAPTURE(row.key());
-        for (const std::uint64_t rarity : {300, 75, 20, 2}) {
+        const std::string key = row.key();
+        CAPTURE(key);
+        for (const std::uint64_t rarity : {300U, 75U, 20U, 2U}) {
             for (const float special : {infinity, nan, 0.0F}) {  // alone, then among others
                 const auto numbers = [&](const ulp::FloatFormat& format, std::int64_t count, std::uint64_t rare) {
                     auto x = random_floats(format, DataClass::ordinary, count, ++seed);
@@ -590,7 +591,7 @@ TEST_CASE(
         for (const DataClass data : ulp::all_classes) {
             for (const auto& [m, n, k] : {std::array{7, 30, 66}, {19, 1, 8}, {1, 26, 259}, {258, 3, 1}}) {
                 model.nan = std::array{model.nan, ulp::NanStyle::x86, ulp::NanStyle::dmma}.at(++seed % 3);
-                const std::uint64_t rare = std::array{100000, 300, 20, 2}.at(seed % 4);
+                const std::uint64_t rare = std::array{100000U, 300U, 20U, 2U}.at(seed % 4);
                 const auto numbers = [&](std::int64_t count) {
                     const auto nan = std::bit_cast<double>(0x7FF0000000000000 + (++seed << (seed % 2 * 44)));
                     const auto plain_numbers = random_doubles(data, count, seed);

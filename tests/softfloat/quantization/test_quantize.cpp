@@ -199,12 +199,12 @@ TEST_CASE("a block of 10, 20, 30, 40 is exact when its largest becomes 4") {
     float squares = 0;
     for (std::size_t i = 0; i < 4; ++i) squares += (dequantize(six)[i] - x[i]) * (dequantize(six)[i] - x[i]);
     CHECK(squares / 4 == doctest::Approx(4.33).epsilon(0.001));  // to the digits that are printed
-    std::vector<float> lines(64, 0.0F);                          // of two lines of a block the second decides
-    std::copy_n(x.begin(), 4, lines.begin() + 32);
-    lines[16] = x[16];
+    std::vector<float> both(64, 0.0F);                           // of two lines of a block the second decides
+    std::copy_n(x.begin(), 4, both.begin() + 32);
+    both[16] = x[16];
     Quantization of_two = quantization_by_name("nvfp4_4over6");
     of_two.block = {2, 16};
-    CHECK(quantized(of_two, lines, 2).scales[0] == 10);
+    CHECK(quantized(of_two, both, 2).scales[0] == 10);
     std::fill_n(x.begin(), 16, 0.0F);
     x[0] = 12;  // exact either way
     CHECK(quantized(quantization_by_name("nvfp4_4over6"), x, 1).scales[0] == 2);
