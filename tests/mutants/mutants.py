@@ -257,9 +257,12 @@ def write_if_changed(file, text):
 
 
 def write_tree(mutants):
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)
+    names = listed.stdout.split("\0") if listed.returncode == 0 else [  # no checkout
+        str(file.relative_to(ROOT)) for folder in ROOT.iterdir() if folder.name not in ("build", "out", ".git")
+        for file in [folder, *folder.rglob("*")]]
     mutated = {m.file for m in mutants} | set(FILES)
-    for name in filter(None, listed.stdout.split("\0")):
+    for name in filter(None, names):
         source, target = ROOT / name, TREE / name
         if name in mutated or not source.is_file():
             continue
