@@ -185,7 +185,7 @@ class Report:
     def __init__(self, recipe, backend, path, modules, first, not_emulated, lost_updates=None, left_in_fp32=None):
         self.recipe = recipe
         self.backend = backend
-        self.path = path
+        self.path = ", ".join(f"{number} in {way}" for way, number in path.items()) or "no unit asked"
         self.modules = {name: counts.as_dict() for name, counts in modules.items()}
         self.first_not_finite = None if first is None else dict(first)
         self.not_emulated = dict(not_emulated)

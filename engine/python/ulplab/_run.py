@@ -114,12 +114,12 @@ class Run(TorchDispatchMode):
         self._ways[way] += number
 
     def ways(self):
-        """What computed how many products: "2 in sm_90:mma.fp16.fp32"."""
+        """What computed products, rows of the table of units or orders, with their numbers."""
         found = Counter()
         for way, number in self._ways.items():
             path = way if isinstance(way, str) else way.path(16, 16, 16)
             found[re.sub(r", \d+ chained instructions.*, kernel \w+", "", path)] += number
-        return ", ".join(f"{number} in {way}" for way, number in found.items()) or "no unit asked"
+        return found
 
     # ---- entering and leaving ----
 

@@ -7,7 +7,6 @@ import copy
 import inspect
 import math
 import random
-import re
 import sys
 from dataclasses import dataclass, field
 from typing import Any, Callable, Sequence
@@ -201,10 +200,9 @@ class Trials:
         finally:
             torch.autograd.backward, torch.amp.GradScaler.scale = backward, scaled
             forced_scale = None
-            report = run.report()
-            trial.against = report.against
-            if architecture := re.search(r"(?<=in )\w+(?=:)", report.path):
-                self.architecture = architecture[0]
+            trial.against = run.report().against
+            rows = (way.split(":")[0] for way in run.ways() if ":" in way)
+            self.architecture = next(filter(str.isidentifier, rows), self.architecture)
             self.state.restore()
         trial.first = trial.against.first_not_finite
 
