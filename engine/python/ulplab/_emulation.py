@@ -78,7 +78,7 @@ class Emulation(Run):
     def multiply(self, name, a, b, purpose=None):
         """A * B in fp32, as the unit gives it, by the recipe's rules for its operands, rounded to the format of the recipe's
         steps; and the module it belongs to."""
-        place = self.place() if self.passes.backward else None
+        place = self.place()
         module, layer, which, gradient = purpose or self.passes.purpose(
             a, b, place.module if place is not None else self.module())
         for each in (a, b):

@@ -28,6 +28,8 @@ RECIPES = {torch.float16: "mixed_fp16", torch.bfloat16: "bf16", torch.float32: "
 #: its paths' probabilities, where -inf stands for what no path reaches.
 KEPT = {"native_layer_norm": (1, 2), "native_batch_norm": (1, 2), "_native_batch_norm_legit": (1, 2),
         "_fused_rms_norm": (1,), "_ctc_loss": (1,)}
+#: Operations whose first result alone is the user's; the others are for the backward pass.
+WORKSPACE = {"_ctc_loss"}
 #: Results whose type is that of another argument than the first.
 TYPED_AS = {"native_layer_norm_backward": (1, 5, 6), "native_group_norm_backward": (1, 4, 4),
             "native_batch_norm_backward": (1, 2, 2)}
@@ -136,7 +138,7 @@ class Native(Run):
 
     def multiply(self, name, a, b, purpose=None):
         """A * B in fp32, in the row of the operands' type."""
-        place = self.place() if self.passes.backward else None
+        place = self.place()
         module = place.module if place is not None else self.module()
         found, layer, which, gradient = purpose or self.passes.purpose(a, b, module)
         if place is None:
@@ -252,7 +254,7 @@ class Native(Run):
         where = self.where(plan.name, self.module())
         if not low:
             result = self._run(plan, func, args, kwargs)
-            for each in floats(result[:1] if plan.name in KEPT else result):
+            for each in floats(result[:1] if plan.name in WORKSPACE else result):
                 self.rounding.look(each, args, where)
             return result
         if plan.kind == "cast":

@@ -232,7 +232,7 @@ class Run(TorchDispatchMode):
         """The pattern of modules={...} that a module has, or None."""
         if not self._options:
             return None
-        place = self.place() if self.passes.backward else None
+        place = self.place()
         return self._option_of.get(module if place is None else place.module)
 
     def remember_place(self):
@@ -255,7 +255,7 @@ class Run(TorchDispatchMode):
 
     def place(self):
         """Of the forward operation whose backward pass runs, or None."""
-        return self._places.get(_private.running_node())
+        return self._places.get(_private.running_node()) if self.passes.backward else None
 
     def where(self, name, module):
         which = "backward" if self.passes.backward else "optimizer" if self.stepping else "forward"
@@ -263,7 +263,7 @@ class Run(TorchDispatchMode):
 
     def located(self, where):
         """The same with the user's line: in the backward pass that of the forward operation."""
-        place = self.place() if self.passes.backward else None
+        place = self.place()
         if place is None:
             return {**where, "line": user_line()}
         return {**where, "module": where["module"] or place.module, "line": place.line}
