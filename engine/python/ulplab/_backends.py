@@ -26,3 +26,8 @@ def backend_of(unit):
     if text in dict(_core.recipes()):
         raise ValueError(f"'{text}' is a recipe, and no unit: give it as recipe='{text}'")
     return "soft:" + text
+
+
+def with_ieee(backend):
+    """The backend with fp32 products in IEEE's arithmetic, which matrix units lack."""
+    return backend if "(" in backend or backend in ("soft:ieee", "eigen") else f"with_ieee({backend})"

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from . import _convolutions, _core, _engine_operations, _torch_products
-from ._backends import backend_of
+from ._backends import backend_of, with_ieee
 from ._ops import MOVES, REDUCTIONS, ROUNDED, is_sparse, names_of, plain_name, split_names
 from ._optimizer_steps import OptimizerSteps
 from ._parameter_kinds import ParameterKinds
@@ -104,9 +104,7 @@ class Emulation(Run):
 
     def _fp32_products(self):
         if self._exact_products is None:
-            backend = self.products.backend
-            known = "(" in backend or backend in ("soft:ieee", "eigen")
-            self._exact_products = _core.Emulated("fp32", backend if known else f"with_ieee({backend})", None, 0, [])
+            self._exact_products = _core.Emulated("fp32", with_ieee(self.products.backend), None, 0, [])
         return self._exact_products
 
     def vector(self, bias):

@@ -7,19 +7,17 @@ import math
 
 import torch
 
-from . import _autocast, _convolutions, _core, _torch_products
-from ._backends import backend_of
+from . import _autocast, _convolutions, _core, _scaled_products, _torch_products
+from ._backends import backend_of, with_ieee
 from ._ops import MOVES, REDUCTIONS, ROUNDED, is_sparse, names_of, plain_name, split_names
 from ._optimizer_steps import Steps
 from ._passes import PASSES
-from ._products import _order, units
+from ._products import _order
 from ._report import Report
 from ._rounding import Rounding
 from ._run import Run, call, floats, on_one_thread, square_root
 
 LOW = {torch.float16: "fp16", torch.bfloat16: "bf16"}
-FLOAT8 = {getattr(torch, name): format for name, format in (
-    ("float8_e4m3fn", "e4m3"), ("float8_e5m2", "e5m2")) if hasattr(torch, name)}
 #: Beginnings of the names of operations that multiply inside, in no order that a card promises.
 MULTIPLY = ("linalg_", "fft_", "cholesky", "lu_", "geqrf", "ormqr", "triangular_solve", "orgqr")
 #: Recipes whose products are a type's.
@@ -99,8 +97,8 @@ class Native(Run):
             raise ValueError("modules={...} gives a recipe, but emulate has none: the tensors' types decide; give emulate a "
                              "recipe")
         self.single = names_of(operations)
-        self.backend = _with_fp32(backend)
-        _core.Emulated("fp32", self.backend, None, seed, [])  # or its ValueError: there is no such unit
+        self.backend = backend
+        _core.Emulated("fp32", with_ieee(backend), None, seed, [])  # or its ValueError: there is no such unit
         self._order, self._seed = _order(order), seed
         self._engines = {}
         self.rounding = Rounding("fp32", False, self.located)
@@ -126,15 +124,29 @@ class Native(Run):
         if type is torch.float32 and _allows_tf32():
             type = "tf32"
         if (type, pattern) not in self._engines:
-            options = self._options.get(pattern, {})
-            backend = _with_fp32(backend_of(options["unit"])) if "unit" in options else self.backend
-            order = _order(options["order"]) if "order" in options else self._order
+            backend, order = with_ieee(self._backend_of(pattern)), self._order_of(pattern)
             try:
                 self._engines[type, pattern] = _core.Emulated(
                     RECIPES[type], backend, None if type is torch.float32 else order, self._seed, [])
             except ValueError as error:
                 raise ValueError(f"{backend} has no products of {type}: choose a unit that has them ({error})") from None
         return self._engines[type, pattern]
+
+    def _backend_of(self, pattern):
+        options = self._options.get(pattern, {})
+        return backend_of(options["unit"]) if "unit" in options else self.backend
+
+    def _order_of(self, pattern):
+        options = self._options.get(pattern, {})
+        return _order(options["order"]) if "order" in options else self._order
+
+    def backend_for(self, module):
+        """What multiplies in a module."""
+        return self._backend_of(self.option(module))
+
+    def order_for(self, module):
+        """The order of sums in a module, or None."""
+        return self._order_of(self.option(module))
 
     def multiply(self, name, a, b, purpose=None):
         """A * B in fp32, in the row of the operands' type."""
@@ -191,8 +203,8 @@ class Native(Run):
 
     def _product(self, plan, func, args, kwargs, single):
         types = {x.dtype for x in args if isinstance(x, torch.Tensor) and (x.is_floating_point() or x.is_complex())}
-        if plan.name == "_scaled_mm":
-            return _scaled_mm(self, *args, **kwargs)
+        if plan.name in _scaled_products.HANDLERS:
+            return PRODUCTS[plan.name](self, *args, **kwargs)
         if not types <= {torch.float16, torch.bfloat16, torch.float32}:
             if any(t.is_floating_point or t.is_complex for t in types):
                 self.not_emulated[f"{func._schema.name} of {', '.join(sorted(str(t)[6:] for t in types))}"] += 1
@@ -356,11 +368,6 @@ def _in_fp32(args):
     return isinstance(args[0], torch.Tensor) and args[0].dtype is torch.float32
 
 
-def _with_fp32(backend):
-    """The backend with fp32 products in IEEE's arithmetic, which matrix units lack."""
-    return backend if "(" in backend or backend in ("soft:ieee", "eigen") else f"with_ieee({backend})"
-
-
 def _allows_tf32():
     return torch.backends.cuda.matmul.allow_tf32
 
@@ -421,22 +428,4 @@ def _norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
 SUMS = {"sum": _sum, "mean": _mean, "linalg_vector_norm": _norm}
 
 
-def _scaled_mm(run, a, b, scale_a, scale_b, bias=None, scale_result=None, out_dtype=None, use_fast_accum=False):
-    """The product of FP8 tensors in the unit's row, times their scales, plus the bias, rounded once."""
-    formats = [FLOAT8.get(each.dtype) for each in (a, b)]
-    architecture = run.engine(torch.float16).path(64, 64, 64).split(":")[0]
-    rows = [u for u in units(architecture) if (u.a_format, u.b_format, u.output) == (*formats, "fp32")]
-    if not rows:
-        raise ValueError(f"{run.backend} multiplies no {a.dtype} by {b.dtype}: choose 'h100' or 'b200'")
-    row = next((u for u in rows if "wgmma" in u.key), rows[0])
-    d = _core.matmul(a.float().numpy(), b.float().contiguous().numpy(), None, row.key, None, None, None, None, None, None,
-                     False, None)
-    d = torch.from_numpy(d)
-    run.count_products(run.module(), 0, row.key, a, d)
-    d = d * scale_a.float() * scale_b.float()
-    if bias is not None:
-        d = d + bias.float()
-    return run._narrow(d, out_dtype or a.dtype, (a, b), run.where("_scaled_mm", run.module()))
-
-
-PRODUCTS = {**_torch_products.HANDLERS, **_convolutions.HANDLERS, "_scaled_mm": _scaled_mm}
+PRODUCTS = {**_torch_products.HANDLERS, **_convolutions.HANDLERS, **_scaled_products.HANDLERS}

@@ -18,6 +18,7 @@ import torch.nn.attention
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from . import _private
+from ._backends import with_ieee
 from ._functions import Functions
 from ._ops import operations_near
 from ._passes import PASSES, Passes
@@ -206,7 +207,7 @@ class Run(TorchDispatchMode):
     def unit_of(self, tensor):
         """The backend, and the format that the tensor's numbers have in its products."""
         formats = {torch.float16: "fp16", torch.bfloat16: "bf16"}
-        return (self.backend, formats.get(tensor.dtype, "fp32")) if self.by_types else (self.products.backend, self.low)
+        return (with_ieee(self.backend), formats.get(tensor.dtype, "fp32")) if self.by_types else (self.products.backend, self.low)
 
     # ---- where operations are ----
 

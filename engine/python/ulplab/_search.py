@@ -15,7 +15,7 @@ import numpy
 import torch
 from torch.utils._pytree import tree_leaves
 
-from ._backends import backend_of
+from ._backends import backend_of, with_ieee
 from ._functions import run_backward
 from ._ops import split_names
 from ._products import units
@@ -170,7 +170,7 @@ class Trials:
 
         self.state.restore()
         try:
-            unit = f"with_ieee({self.unit})" if trial.recipe == "fp32" and self.unit.startswith("soft:") else self.unit
+            unit = with_ieee(self.unit) if trial.recipe == "fp32" else self.unit
             run = emulate(unit, trial.recipe, fp32=trial.fp32, against="fp32", bound=self.bound,
                           **{"strict": False, **self.options})
         except (ValueError, NotImplementedError) as error:

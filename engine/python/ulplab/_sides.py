@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import torch
 
 from ._attention import checked_tiling
-from ._backends import backend_of
+from ._backends import backend_of, with_ieee
 from ._invariance import computed_in, order_name, require_no_dropout, require_pieces
 from ._mismatch import Mismatch, mismatch
 from ._ops import listed, split_names
@@ -41,8 +41,8 @@ def _side(given, name):
 
 def _emulation(emulate, side, seed=0, inner=False):
     backend = backend_of(side["unit"])
-    if side["recipe"] in ("fp32", "tf32") and backend not in ("soft:ieee", "eigen"):
-        backend = f"with_ieee({backend})"
+    if side["recipe"] in ("fp32", "tf32"):
+        backend = with_ieee(backend)
     wide = side["recipe"] == "fp32"  # IEEE sums have their written order
     run = emulate(backend, side["recipe"], order=None if wide else side["order"], fp32=side["fp32"], strict=False,
                   attention=None if wide else side["attention"], seed=seed)

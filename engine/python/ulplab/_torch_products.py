@@ -46,19 +46,23 @@ def dot(run, x, y):
     return mm(run, x.unsqueeze(0), y.unsqueeze(1)).reshape(())
 
 
-def grouped_mm(run, a, b, offsets=None, bias=None, out_dtype=None):
-    """A product for each group of rows (a router's experts), of columns, or of k; groups end at the offsets."""
-    if offsets is None:
-        return bmm(run, a, b)
+def grouped(a, b, offsets, product, dtype):
+    """The products of groups put together: of rows (a router's experts), of columns or of k; groups end at the offsets.
+    product(x, y, i, s) multiplies the parts of group i, which has the slice s of what is grouped."""
     ends = offsets.tolist()
-    groups = list(enumerate(zip([0, *ends[:-1]], ends)))
+    groups = list(enumerate(slice(start, end) for start, end in zip([0, *ends[:-1]], ends)))
     if a.dim() == 2 and b.dim() == 3:
-        parts = [mm(run, a[s:e], b[i]) for i, (s, e) in groups if e > s]
-        rest = a.new_zeros(a.shape[0] - ends[-1], b.shape[2])
-        return torch.cat([*parts, rest])
+        parts = [product(a[s], b[i], i, s) for i, s in groups if s.stop > s.start]
+        return torch.cat([*parts, a.new_zeros(a.shape[0] - ends[-1], b.shape[2], dtype=dtype)])
     if a.dim() == 3:
-        return torch.cat([mm(run, a[i], b[:, s:e]) for i, (s, e) in groups if e > s], 1)
-    return torch.stack([mm(run, a[:, s:e], b[s:e]) if e > s else a.new_zeros(a.shape[0], b.shape[1]) for _, (s, e) in groups])
+        return torch.cat([product(a[i], b[:, s], i, s) for i, s in groups if s.stop > s.start], 1)
+    return torch.stack([product(a[:, s], b[s], i, s) if s.stop > s.start else
+                        a.new_zeros(a.shape[0], b.shape[1], dtype=dtype) for i, s in groups])
+
+
+def grouped_mm(run, a, b, offsets=None, bias=None, out_dtype=None):
+    """A product for each group of rows, of columns, or of k."""
+    return bmm(run, a, b) if offsets is None else grouped(a, b, offsets, lambda x, y, i, s: mm(run, x, y), a.dtype)
 
 
 HANDLERS = {"mm": mm, "bmm": bmm, "addmm": addmm, "baddbmm": baddbmm, "mv": mv, "addmv": addmv, "dot": dot, "vdot": dot,

@@ -23,7 +23,7 @@ from ._private import check_version, watch_amp
 check_version(torch.__version__)  # before modules that need what another version lacks
 from . import _core, _search  # noqa: E402
 from ._attention import checked_tiling
-from ._backends import backend_of
+from ._backends import backend_of, with_ieee
 from ._diagnose import Diagnosis, diagnose
 from ._emulation import Emulation
 from ._run import active, paused
@@ -279,10 +279,7 @@ def compare(train: Callable[[Emulation], Iterable[float]], recipes: Sequence[str
     reports: dict[str, Report] = {}
     for name in recipes:
         torch.manual_seed(seed)
-        backend = backend_of(unit)
-        if backend not in ("soft:ieee", "eigen"):
-            backend = f"with_ieee({backend})"
-        with emulate(backend, name, strict=strict, **options) as run:
+        with emulate(with_ieee(backend_of(unit)), name, strict=strict, **options) as run:
             losses[name] = [float(loss) for loss in train(run)]
             reports[name] = run.report()
     return Comparison(losses, reports)

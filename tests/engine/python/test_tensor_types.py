@@ -111,7 +111,7 @@ def test_float8_products_go_through_scaled_mm():
         d = torch._scaled_mm(a, b, scale_a=torch.tensor(2.0), scale_b=torch.tensor(0.5), out_dtype=torch.bfloat16)
     expected = ulplab.matmul(a.float().numpy(), b.float().numpy(), unit="sm_90:wgmma.e4m3.fp32")
     assert torch.equal(d, torch.from_numpy(expected).bfloat16()) and int(run.report().products) == 1
-    assert run.report().path == "1 in sm_90:wgmma.e4m3.fp32"
+    assert run.report().path == "1 in sm_90:wgmma.e4m3.fp32, promoted every 128"
 
 
 @pytest.mark.parametrize("dtype", LOW)
