@@ -144,9 +144,9 @@ class Emulation(Run):
         """Whether an operation takes the tensor in fp32 though the recipe's format is another one."""
         return self.low == "fp32" or aten in self.single or self.is_marked(tensor)
 
-    def finish(self, name, result, operands, module, dtype=torch.float32):
-        """The result of an operation, rounded to the recipe's format."""
-        if self._exact:
+    def finish(self, name, result, operands, module, dtype=torch.float32, wide=False):
+        """The result of an operation, rounded to the recipe's format; wide: the user's code says that it stays fp32."""
+        if self._exact or wide:
             self.rounding.look(result, operands, self.where(name, module))
             return self.mark(result, KEPT_SINGLE)
         self.rounding.result(result, operands, self.where(name, module))

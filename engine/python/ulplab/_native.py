@@ -101,6 +101,7 @@ class Native(Run):
         _core.Emulated("fp32", with_ieee(backend), None, seed, [])  # or its ValueError: there is no such unit
         self._order, self._seed = _order(order), seed
         self._engines = {}
+        self.scaled_extents = {}  # m and n of scaled products in the forward pass, by module
         self.rounding = Rounding("fp32", False, self.located)
         self.optimizers = Steps()
         self._plans = {}
@@ -197,9 +198,9 @@ class Native(Run):
     def sum_rows(matrix):
         return halving_sum(matrix.detach().float(), [0])
 
-    def finish(self, name, result, operands, module, dtype=None):
-        """A product's result in the type that is computed."""
-        return self._narrow(result, self._type, operands, self.where(name, module))
+    def finish(self, name, result, operands, module, dtype=None, wide=False):
+        """A product's result in the type that is computed; wide: as the sum is, in fp32."""
+        return self._narrow(result, torch.float32 if wide else self._type, operands, self.where(name, module))
 
     def _product(self, plan, func, args, kwargs, single):
         types = {x.dtype for x in args if isinstance(x, torch.Tensor) and (x.is_floating_point() or x.is_complex())}
@@ -209,6 +210,8 @@ class Native(Run):
             if any(t.is_floating_point or t.is_complex for t in types):
                 self.not_emulated[f"{func._schema.name} of {', '.join(sorted(str(t)[6:] for t in types))}"] += 1
             return func(*args, **kwargs)
+        if func._overloadname == "dtype":  # with out_dtype: what is added is of the result's type
+            types = {x.dtype for x in args[-3:-1]}
         if len(types) > 1 and not self.has_fp32 and not self.passes.backward:
             raise RuntimeError(f"{func._schema.name} has operands of {' and '.join(sorted(str(t)[6:] for t in types))}, which a "
                                "card refuses: expected them to have the same dtype")

@@ -8,8 +8,8 @@ import difflib
 #: Results are numbers of an operand, or no floating-point numbers of this computation at all: nothing is rounded.
 MOVES = frozenset("""
 _reshape_alias _to_copy _unsafe_view alias arange argmax argmin as_strided bernoulli bool broadcast_to bucketize cat
-clone constant_pad_nd contiguous copy detach diagonal dropout_mask empty empty_like empty_strided eq equal expand
-expand_as eye fill flatten flip full full_like gather ge gt index index_fill index_put index_select is_same_size isfinite
+clone constant_pad_nd contiguous copy detach diagonal dropout_mask _efficientzerotensor empty empty_like empty_strided eq equal
+expand expand_as eye fill flatten flip full full_like gather ge gt index index_fill index_put index_select is_same_size isfinite
 isinf isnan le lift lift_fresh lift_fresh_copy linspace logical_and logical_not logical_or lt masked_fill masked_scatter
 masked_select max_pool2d_with_indices max_pool2d_with_indices_backward max_pool3d_with_indices movedim multinomial
 nan_to_num narrow ne new_empty new_empty_strided new_full new_ones new_zeros nonzero normal numel ones ones_like

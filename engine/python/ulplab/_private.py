@@ -12,6 +12,7 @@ import sys
 import weakref
 
 import torch
+from torch._higher_order_ops.flex_attention import flex_attention  # noqa: F401
 from torch.utils.checkpoint import DefaultDeviceType
 
 #: (module, name) and what for.
@@ -21,6 +22,10 @@ NAMES = {
     ("torch.amp.grad_scaler", "GradScaler"): "_enabled, _device and _scale: one made before the block acts inside",
     ("torch.amp.autocast_mode", "autocast"): "_enabled: a region made before the block acts inside",
     ("torch.utils._python_dispatch", "TorchDispatchMode"): "sees every operation below autograd",
+    ("torch._higher_order_ops.flex_attention", "flex_attention"): "the operator below it, which has a sentence of ours",
+    ("torch.nn.attention.flex_attention", "_FLEX_ATTENTION_DISABLE_COMPILE_DEBUG"): "and is not to be compiled for that",
+    ("torch._subclasses.fake_tensor", "FakeTensor"): "tensors of shapes alone compute by themselves",
+    ("torch._subclasses.functional_tensor", "FunctionalTensor"): "so do the compiler's",
     ("torch.utils._pytree", "tree_map"): "the tensors among arguments and results; tree_leaves, too",
     ("torch.multiprocessing.reductions", "StorageWeakRef"): "whether a storage is in use; the fp32 run beside keeps none",
     ("torch.nn.functional", "has_torch_function"): "who sees functions; attention runs as written, without the question",
@@ -106,6 +111,10 @@ def as_on_a_card():
                 owner = importlib.import_module(module)
                 undo.append((owner, name, getattr(owner, name)))
                 setattr(owner, name, answers[name])
+        name = "_FLEX_ATTENTION_DISABLE_COMPILE_DEBUG"
+        if hasattr(owner := sys.modules.get("torch.nn.attention.flex_attention"), name):
+            undo.append((owner, name, getattr(owner, name)))
+            setattr(owner, name, True)
         with _switched_on():
             yield
     finally:

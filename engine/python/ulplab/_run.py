@@ -15,6 +15,8 @@ from typing import Any, Callable, NamedTuple, TypeVar
 import numpy
 import torch
 import torch.nn.attention
+from torch._subclasses.fake_tensor import FakeTensor
+from torch._subclasses.functional_tensor import FunctionalTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from . import _private
@@ -105,6 +107,7 @@ class Run(TorchDispatchMode):
         self._stack = []
         self._paused = 0
         self._places = {}
+        self._last_node = -1
 
     def count_products(self, module, which, way, a, result):
         """A product of a, or one for each of its matrices, in pass `which`, belongs to a module."""
@@ -121,6 +124,10 @@ class Run(TorchDispatchMode):
             path = way if isinstance(way, str) else way.path(16, 16, 16)
             found[re.sub(r", \d+ chained instructions.*, kernel \w+", "", path)] += number
         return found
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        _private.flex_attention.py_impl(cls)(_refuse_flex_attention)
 
     # ---- entering and leaving ----
 
@@ -149,6 +156,7 @@ class Run(TorchDispatchMode):
             stack.enter_context(warnings.catch_warnings())
             warnings.filterwarnings("ignore", "Using `torch.compile.module.` when there are global hooks")  # emulation's own
             stack.enter_context(self._functions)
+            self._last_node = _private.latest_node()
             active.append(self)
             stack.callback(active.remove, self)
             super().__enter__()
@@ -237,15 +245,21 @@ class Run(TorchDispatchMode):
         return self._option_of.get(module if place is None else place.module)
 
     def remember_place(self):
-        """Notes where the operation that runs is, for its backward pass."""
-        if torch.is_grad_enabled() and not self.passes.backward:
-            node = _private.latest_node()
-            if node in self._places:  # an operation without gradient after the node's own
-                return
-            if len(self._places) > self.MOST_PLACES:
-                self._places.clear()
-            path = self.module()
-            self._places[node] = Place(path, user_line(), self._fp32.get(path, False))
+        """Notes where the operation that runs is, for its backward pass. A custom autograd function computes without gradient;
+        its node is among those that were made since the operation before."""
+        if self.passes.backward:
+            return
+        node = _private.latest_node()
+        first = node if torch.is_grad_enabled() else max(self._last_node + 1, node - 63)
+        self._last_node = node
+        if first > node or node in self._places:  # an operation without gradient after the node's own
+            return
+        if len(self._places) > self.MOST_PLACES:
+            self._places.clear()
+        path = self.module()
+        place = Place(path, user_line(), self._fp32.get(path, False))
+        for each in range(first, node + 1):
+            self._places.setdefault(each, place)
 
     def place_in_fp32(self):
         """The operation that has run computed in fp32 because the user's code said so: its backward pass does, too."""
@@ -277,6 +291,10 @@ class Run(TorchDispatchMode):
 
     def _left_alone(self, func, tensor, args, kwargs):
         """Shapes without numbers, and sparse tensors, are PyTorch's own. TypeError for a tensor that is elsewhere."""
+        if tensor._is_zerotensor():  # forward-mode differentiation makes zeros without memory
+            args = tuple(torch.zeros(x.shape, dtype=x.dtype) if isinstance(x, torch.Tensor) and x._is_zerotensor() else x
+                         for x in args)
+            return self.__torch_dispatch__(func, (), args, kwargs)
         if tensor.is_meta:
             return func(*args, **kwargs)
         if not tensor.is_cpu:
@@ -296,10 +314,12 @@ class Run(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        if self._paused or types or active[-1] is not self:  # tensors of other classes (FakeTensor) compute by themselves
-            return func(*args, **kwargs)
+        if self._paused or types or active[-1] is not self:
+            if self._paused or active[-1] is not self or all(map(_stays_out, types)):
+                return func(*args, **kwargs)
+            return NotImplemented  # a tensor of another class says what it is made of; these operations come here
         for x in args:
-            if isinstance(x, torch.Tensor) and (not x.is_cpu or x.layout is not torch.strided):
+            if isinstance(x, torch.Tensor) and (not x.is_cpu or x.layout is not torch.strided or x._is_zerotensor()):
                 return self._left_alone(func, x, args, kwargs)
         name, result = self.compute(func, args, kwargs)
         if self.observers:
@@ -307,6 +327,17 @@ class Run(TorchDispatchMode):
             for each in self.observers:
                 each(func, name, where, args, kwargs, result)
         return result
+
+
+def _refuse_flex_attention(*args, **kwargs):
+    raise NotImplementedError("flex_attention's kernel shows no products, so emulate cannot compute it; use "
+                              "torch.nn.functional.scaled_dot_product_attention (in transformers attn_implementation='sdpa')")
+
+
+def _stays_out(kind):
+    """Whether tensors of a class compute by themselves: those of shapes alone, the compiler's, and any without operations of
+    its own."""
+    return issubclass(kind, (FakeTensor, FunctionalTensor)) or kind.__torch_dispatch__ is torch.Tensor.__torch_dispatch__
 
 
 def no_match(pattern, names):

@@ -11,6 +11,7 @@ import re
 import torch
 
 from . import _core
+from ._passes import DGRAD, FORWARD, WGRAD
 from ._products import Order, matmul, units
 from ._torch_products import grouped
 
@@ -38,7 +39,7 @@ def _fits(kind, x, scale, k):
     if kind in BLOCKS:
         block, format = BLOCKS[kind]
         of_type = scale.dtype is (E8M0 if format == "e8m0" else torch.float8_e4m3fn) and (kind == BLOCK32 or x.dtype is PACKED)
-        return of_type and scale.numel() == 128 * _ceil(lines, 128) * 4 * _ceil(_ceil(k, block), 4)
+        return of_type and scale.is_contiguous() and scale.numel() == 128 * _ceil(lines, 128) * 4 * _ceil(_ceil(k, block), 4)
     wanted = {ROW: (lines, 1), LINE128: (lines, _ceil(k, 128)), SQUARE128: (_ceil(lines, 128), _ceil(k, 128))}
     return scale.dtype is torch.float32 and (scale.numel() == 1 if kind == TENSOR else shape == wanted[kind])
 
@@ -46,7 +47,7 @@ def _fits(kind, x, scale, k):
 def _of_tiles(scale, lines, columns):
     """The codes of scales that lie in tiles of 128 x 4, each with the rows r, r + 32, r + 64, r + 96 side by side."""
     down, across = _ceil(lines, 128), _ceil(columns, 4)
-    tiles = scale.contiguous().view(torch.uint8).reshape(down, across, 32, 4, 4).permute(0, 3, 2, 1, 4)
+    tiles = scale.view(torch.uint8).reshape(down, across, 32, 4, 4).permute(0, 3, 2, 1, 4)
     return tiles.reshape(128 * down, 4 * across)[:lines, :columns]
 
 
@@ -89,7 +90,13 @@ def _multiply(run, a, b, kinds, scales, alpha, epilogue, out_dtype, fast):
     _require(a, b, kinds, fast)
     packed = PACKED in (a.dtype, b.dtype)
     k = a.shape[1] * (2 if packed else 1)
-    module = run.module()
+    place = run.place()
+    module = place.module if place is not None else run.module()
+    if not run.passes.backward:
+        which, run.scaled_extents[module] = FORWARD, (a.shape[0], b.shape[1])
+    else:  # a custom autograd function's: nothing tells the two products but what they sum over
+        m, n = run.scaled_extents.get(module, (0, 0))
+        which = WGRAD if k == m != n else DGRAD
     row = _row(run, module, formats, kinds[0])
     order, factors, how = run.order_for(module), None, row.key
     if kinds[0] in BLOCKS:
@@ -107,7 +114,7 @@ def _multiply(run, a, b, kinds, scales, alpha, epilogue, out_dtype, fast):
         how += f", promoted every {order.promote}"
     x, y = (each.contiguous().view(torch.uint8).numpy() if packed else each.float().numpy() for each in (a, b.t()))
     d = torch.from_numpy(matmul(x, y.T, unit=row, order=order, scales=factors, alpha=alpha, packed=packed))
-    run.count_products(module, 0, how, torch.empty(0, k), d)
+    run.count_products(module, which, how, torch.empty(0, k), d)
     if kinds[0] in (TENSOR, ROW):
         d = d * scales[0] * scales[1].t()
     type = out_dtype or a.dtype
@@ -119,13 +126,18 @@ def _multiply(run, a, b, kinds, scales, alpha, epilogue, out_dtype, fast):
     return run._narrow(d, type, (a, b), run.where("_scaled_mm", module))
 
 
+def _by_rows(scale):
+    """A scale of b as b.t() has it; scales of blocks lie in memory as they are read, whatever their extents."""
+    return scale.t() if scale.ndim == 2 and scale.dtype is torch.float32 else scale
+
+
 def _depth(x):
     return x.shape[-1] * (2 if x.dtype is PACKED else 1)
 
 
 def scaled_mm(run, a, b, scale_a, scale_b, bias=None, scale_result=None, out_dtype=None, use_fast_accum=False):
     """torch._scaled_mm: the kinds of scales follow from their types and shapes."""
-    sides = [(a, scale_a), (b.t(), scale_b.t() if scale_b.ndim == 2 else scale_b)]
+    sides = [(a, scale_a), (b.t(), _by_rows(scale_b))]
     fitting = []
     for name, (x, scale) in zip("ab", sides):
         fitting.append([kind for kind in range(6) if _fits(kind, x, scale, _depth(x))])
@@ -153,7 +165,7 @@ def scaled_mm_v2(run, a, b, scale_a, recipe_a, swizzle_a, scale_b, recipe_b, swi
         if list(recipe) not in ([BLOCK16, TENSOR], *([kind] for kind in range(6))) or len(given) != len(recipe):
             raise ValueError(f"scale_recipe_{name} is {[NAMES[r] for r in recipe]} with {len(given)} scales; give one of each, "
                              "and two of NVFP4 alone: BlockWise1x16 and TensorWise")
-        scale = given[0].t() if name == "b" and given[0].ndim == 2 and recipe[0] not in BLOCKS else given[0]
+        scale = _by_rows(given[0]) if name == "b" else given[0]
         if not _fits(recipe[0], x, scale, _depth(x)):
             raise ValueError(f"scale_{name} is {tuple(given[0].shape)} of {given[0].dtype}, which is not {NAMES[recipe[0]]} for "
                              f"{x.shape[0]} lines of {_depth(x)} elements of {x.dtype}")

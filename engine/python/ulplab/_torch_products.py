@@ -7,31 +7,38 @@ OPERATIONS = {"mm": "linear", "addmm": "linear", "bmm": "matmul", "baddbmm": "ma
               "convolution_backward": "conv2d"}
 
 
+def _is_wide(a, out_dtype):
+    """Whether the result of a product of 16 bits is to be fp32; RuntimeError where a card has no such result."""
+    if out_dtype not in (None, a.dtype, torch.float32):
+        raise RuntimeError(f"out_dtype {out_dtype} of a product of {a.dtype}: a card has the operands' type and float32")
+    return out_dtype is torch.float32
+
+
 def _multiply(name):
-    def product(run, a, b):
+    def product(run, a, b, out_dtype=None):
         result, module = run.multiply(name, a, b)
-        return run.finish(name, result, (a, b), module, a.dtype)
+        return run.finish(name, result, (a, b), module, a.dtype, _is_wide(a, out_dtype))
     return product
 
 
 mm, bmm = _multiply("mm"), _multiply("bmm")
 
 
-def _add_to(run, name, c, a, b, beta, alpha):
+def _add_to(run, name, c, a, b, out_dtype, beta, alpha):
     result, module = run.multiply(name, a, b)
     if alpha != 1:
         result = run.step(result.mul_(alpha))
     if beta != 0:
         result = run.step(result.add_(run.vector(c) if beta == 1 else run.step(run.vector(c) * beta)))
-    return run.finish(name, result, (c, a, b), module, a.dtype)
+    return run.finish(name, result, (c, a, b), module, a.dtype, _is_wide(a, out_dtype))
 
 
-def addmm(run, c, a, b, *, beta=1, alpha=1):
-    return _add_to(run, "addmm", c, a, b, beta, alpha)
+def addmm(run, c, a, b, out_dtype=None, *, beta=1, alpha=1):
+    return _add_to(run, "addmm", c, a, b, out_dtype, beta, alpha)
 
 
-def baddbmm(run, c, a, b, *, beta=1, alpha=1):
-    return _add_to(run, "baddbmm", c, a, b, beta, alpha)
+def baddbmm(run, c, a, b, out_dtype=None, *, beta=1, alpha=1):
+    return _add_to(run, "baddbmm", c, a, b, out_dtype, beta, alpha)
 
 
 def mv(run, a, x):

@@ -1,5 +1,8 @@
 """torch._scaled_mm and torch.nn.functional.scaled_mm inside emulate: scales by tensor, row and block, as a card reads them."""
 
+import copy
+import importlib
+
 import numpy
 import pytest
 
@@ -180,3 +183,32 @@ def test_a_module_has_its_own_unit():
 def test_what_a_card_refuses_is_refused(gpu, product, message):
     with ulplab.torch.emulate(gpu), pytest.raises(ValueError, match=message):
         product(numbers(64, 256), torch.tensor(1.0))
+
+
+def test_float8_training_of_torchao_multiplies_in_the_units_rows():
+    float8 = pytest.importorskip("torchao.float8")
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(64, 128, bias=False), torch.nn.GELU(), torch.nn.Linear(128, 32, bias=False))
+    model = float8.convert_to_float8_training(model.bfloat16())
+    with ulplab.torch.emulate("h100") as run:
+        y = model(torch.randn(48, 64).bfloat16())
+        y.float().square().mean().backward()
+    counts = {path: dict(each.products) for path, each in run.rounding.modules.items() if each.products}
+    assert counts == dict.fromkeys(("0", "2"), {"forward": 1, "input gradient": 1, "weight gradient": 1})
+    assert dict(run.ways()) == {"sm_90:wgmma.e4m3.fp32": 2, "sm_90:wgmma.e5m2_e4m3.fp32, promoted every 128": 4}
+
+
+def test_mxfp8_inference_of_torchao_is_the_product_of_its_blocks():
+    formats = pytest.importorskip("torchao.prototype.mx_formats")
+    quantization = importlib.import_module("torchao.quantization")
+    emulated = importlib.import_module("torchao.quantization.quantize_.common.kernel_preference").KernelPreference.EMULATED
+    torch.manual_seed(0)
+    layer, x = torch.nn.Sequential(torch.nn.Linear(160, 144, bias=False)).bfloat16(), torch.randn(160, 160).bfloat16()  # 5 scales a line: padded to 8
+    both = []
+    for options in ({}, {"kernel_preference": emulated}):
+        both.append(copy.deepcopy(layer))
+        quantization.quantize_(both[-1], formats.MXDynamicActivationMXWeightConfig(**options))
+    d, path = bits_of(lambda: both[0](x), "b200")
+    wide = both[1](x).double()
+    assert path == "1 in sm_100:tcgen05.mxf8f6f4.e4m3.fp32"
+    assert ((d - wide).abs() <= 2.0**-7 * wide.abs() + 2.0**-12).all()  # two roundings to bf16 of sums in two orders

@@ -105,6 +105,65 @@ def test_fp32_products_are_tf32s_where_pytorch_allows_it():
     assert found == {False: 1 + 2.0**-20, True: 1.0}
 
 
+@pytest.mark.parametrize("recipe", [None, "bf16"])
+def test_a_product_says_that_its_result_stays_fp32(recipe):
+    torch.manual_seed(0)
+    a, b, c = torch.randn(16, 64).bfloat16(), torch.randn(64, 8).bfloat16(), torch.randn(8).bfloat16().float()
+    wide = torch.from_numpy(ulplab.matmul(a.float().numpy(), b.float().numpy(), unit=UNITS[torch.bfloat16]))
+    if recipe:
+        a, b = a.float(), b.float()
+    with emulated(recipe=recipe):
+        assert torch.equal(torch.mm(a, b, out_dtype=torch.float32), wide)
+        assert torch.equal(torch.bmm(a[None], b[None], out_dtype=torch.float32)[0], wide)
+        assert torch.equal(torch.addmm(c, a, b, out_dtype=torch.float32), wide + c)
+        assert not torch.equal(torch.mm(a, b).float(), wide)
+        with pytest.raises(RuntimeError, match="a card has the operands' type and float32"):
+            torch.mm(a, b, out_dtype=torch.float16)
+
+
+def test_forward_mode_differentiation_has_the_units_products():
+    torch.manual_seed(0)
+    layer, x, t = nn.Linear(32, 16).bfloat16(), torch.randn(8, 32).bfloat16(), torch.randn(8, 32).bfloat16()
+    with emulated():
+        y, dy = torch.func.jvp(layer, (x,), (t,))
+        assert torch.equal(y, layer(x)) and torch.equal(dy, t @ layer.weight.t())
+        hessian = torch.func.hessian(lambda z: layer(z).float().square().sum())(x[:1])
+    assert hessian.shape == (1, 32, 1, 32) and hessian.isfinite().all()
+
+
+def test_flex_attention_is_refused_in_a_sentence():
+    flex = importlib.import_module("torch.nn.attention.flex_attention")
+    q = torch.randn(1, 2, 128, 32).bfloat16()
+    with emulated(), pytest.raises(NotImplementedError, match="use torch.nn.functional.scaled_dot_product_attention"):
+        flex.flex_attention(q, q, q)
+
+
+class Wrapped(torch.Tensor):
+    """A tensor of a class of its own, as quantised weights are, that holds another."""
+
+    @staticmethod
+    def __new__(cls, inside):
+        return torch.Tensor._make_wrapper_subclass(cls, inside.shape, dtype=inside.dtype)
+
+    def __init__(self, inside):
+        self.inside = inside
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        return func(*(x.inside if isinstance(x, cls) else x for x in args), **(kwargs or {}))
+
+
+@pytest.mark.parametrize("recipe", [None, "bf16"])
+def test_the_operations_of_a_class_of_tensors_are_seen(recipe):
+    torch.manual_seed(0)
+    a, b = torch.randn(16, 64), torch.randn(64, 16)
+    a, b = (a, b) if recipe else (a.bfloat16(), b.bfloat16())
+    with emulated(recipe=recipe) as run:
+        expected = a @ b
+        found = a @ Wrapped(b)
+    assert torch.equal(found, expected) and int(run.report().products) == 2
+
+
 def test_float8_products_go_through_scaled_mm():
     a, b = torch.randn(16, 32).to(torch.float8_e4m3fn), torch.randn(16, 32).to(torch.float8_e4m3fn).t()
     with emulated() as run:
