@@ -24,8 +24,8 @@ class _Rounded(torch.autograd.Function):
 
 
 def _low(run):
-    """The type that the recipe's format is, or None."""
-    return None if run.by_types else _DTYPES.get(run.low)
+    """The type that the recipe's format is, or None, also in an optimizer of fp32 masters, whose types are its own."""
+    return None if run.by_types or run.stepping and not run.kept_throughout else _DTYPES.get(run.low)
 
 
 def carried(run, x):

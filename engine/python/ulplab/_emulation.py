@@ -7,8 +7,9 @@ from typing import Any
 
 import torch
 
-from . import _convolutions, _core, _engine_operations, _torch_products
+from . import _convolutions, _core, _engine_operations, _scaled_products, _torch_products
 from ._backends import backend_of, with_ieee
+from ._native import LOW, Native
 from ._ops import MOVES, REDUCTIONS, ROUNDED, is_sparse, names_of, plain_name, split_names
 from ._optimizer_steps import OptimizerSteps
 from ._parameter_kinds import ParameterKinds
@@ -55,7 +56,7 @@ class Emulation(Run):
         self.optimizers = OptimizerSteps(self.recipe, self.products, self.kinds, seed, self.not_emulated, call)
         self.kept_throughout = "weight" in self.recipe["kept"][""]  # nothing is kept in fp32: operations outside modules, too
         self._exact = False  # whether the operation that runs belongs to a module in fp32
-        self._exact_products = None
+        self._exact_products = self._of_types = None
         self._kinds = {}
         self._handlers = {**_torch_products.HANDLERS, **_convolutions.HANDLERS}
 
@@ -235,7 +236,7 @@ class Emulation(Run):
 
     def _compute(self, func, kind, name, in_place, args, kwargs):
         if self.stepping:
-            return self._optimizer(func, name, in_place, args, kwargs)
+            return self._optimizer(func, kind, name, in_place, args, kwargs)
         if kind == "product":
             if not any(isinstance(x, torch.Tensor) and x.is_floating_point() for x in args):
                 if any(isinstance(x, torch.Tensor) and x.is_complex() for x in args):
@@ -257,7 +258,8 @@ class Emulation(Run):
                 return result
             if not _has_numbers((*args, *kwargs.values())):
                 return func(*args, **kwargs)
-            self._refuse(func)
+            of_types = name in _scaled_products.HANDLERS
+            self._refuse(func, *(["leave the recipe out: the types of FP8 tensors decide then"] if of_types else []))
         return self._rounded(func, name, in_place, args, kwargs)
 
     def _move(self, func, kind, in_place, args, kwargs):
@@ -307,12 +309,27 @@ class Emulation(Run):
                 args = (*args[:i], self.rounding.vector(x), *args[i + 1:])
         return args
 
-    def _optimizer(self, func, name, in_place, args, kwargs):
+    def _optimizer(self, func, kind, name, in_place, args, kwargs):
         if name.startswith("_fused_"):  # fp32 inside; weights and state are rounded when the step is over
             return func(*args, **kwargs)
+        if any(x.dtype in LOW for x in floats(args)):
+            return self._by_types(func, args, kwargs)
+        if kind == "product":  # of a preconditioner, say
+            return self._handlers[name](self, *args, **kwargs) if self.kept_throughout else \
+                self._in_single(func, kind, name, args, kwargs)
         result = self.optimizers.compute(func, name, in_place, args, kwargs)
         for each in floats(result):
             self.rounding.look(each, args[1:], self.where(name, "optimizer"))
+        return result
+
+    def _by_types(self, func, args, kwargs):
+        """What an optimizer computes in 16 bits of its own accord, as Muon does: their types decide."""
+        if self._of_types is None:
+            self._of_types = Native(self.products.backend, None, (), self.strict, 0)
+            self._of_types._ways, self._of_types.rounding.modules = self._ways, self.rounding.modules
+        _, result = self._of_types.compute(func, args, kwargs)
+        self._of_types.passes.clear()
+        self.rounding.first = self.rounding.first or self._of_types.rounding.first
         return result
 
     def is_inside(self, x):

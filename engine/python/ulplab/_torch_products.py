@@ -41,6 +41,13 @@ def baddbmm(run, c, a, b, out_dtype=None, *, beta=1, alpha=1):
     return _add_to(run, "baddbmm", c, a, b, out_dtype, beta, alpha)
 
 
+def addbmm(run, c, a, b, *, beta=1, alpha=1):
+    """One product is added after the other, as PyTorch does for CUDA."""
+    for i, (x, y) in enumerate(zip(a, b)):
+        c = addmm(run, c, x, y, beta=1 if i else beta, alpha=alpha)
+    return c
+
+
 def mv(run, a, x):
     return mm(run, a, x.unsqueeze(1)).squeeze(1)
 
@@ -72,5 +79,5 @@ def grouped_mm(run, a, b, offsets=None, bias=None, out_dtype=None):
     return bmm(run, a, b) if offsets is None else grouped(a, b, offsets, lambda x, y, i, s: mm(run, x, y), a.dtype)
 
 
-HANDLERS = {"mm": mm, "bmm": bmm, "addmm": addmm, "baddbmm": baddbmm, "mv": mv, "addmv": addmv, "dot": dot, "vdot": dot,
-            "_grouped_mm": grouped_mm}
+HANDLERS = {"mm": mm, "bmm": bmm, "addmm": addmm, "baddbmm": baddbmm, "addbmm": addbmm, "mv": mv, "addmv": addmv,
+            "dot": dot, "vdot": dot, "_grouped_mm": grouped_mm}

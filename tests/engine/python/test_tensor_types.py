@@ -121,6 +121,42 @@ def test_a_product_says_that_its_result_stays_fp32(recipe):
             torch.mm(a, b, out_dtype=torch.float16)
 
 
+@pytest.mark.parametrize("recipe", ["bf16", "mixed_fp16", "bf16_true"])
+def test_what_an_optimizer_computes_in_bf16_is_the_units_under_a_recipe_too(recipe, monkeypatch):
+    def trained(recipe):
+        torch.manual_seed(0)
+        layer, gradient = nn.Linear(64, 32, bias=False), torch.randn(32, 64)
+        for p in layer.parameters():
+            p.data, p.grad = p.data.bfloat16().float(), gradient.bfloat16().float()
+        optimizer = torch.optim.Muon(layer.parameters(), lr=2.0**-6, weight_decay=0, momentum=0, nesterov=False)
+        if recipe == "in fp32":
+            with monkeypatch.context() as patch:
+                patch.setattr(torch.Tensor, "bfloat16", torch.Tensor.clone)
+                optimizer.step()
+            return layer.weight.detach()
+        with emulated(recipe=recipe) as run:
+            optimizer.step()
+        assert dict(run.ways()) == {"sm_90:mma.bf16.fp32": 15}
+        return layer.weight.detach()
+
+    expected, found = trained(None), trained(recipe)
+    if recipe == "bf16_true":  # whose weights are bf16
+        assert torch.equal(found, found.bfloat16().float()) and (found - expected).abs().max() < 2.0**-9
+    else:
+        assert (found - expected).abs().max() < 1e-7 < 1e-5 < (expected - trained("in fp32")).abs().max()
+
+
+def test_products_added_one_after_the_other_are_rounded_each():
+    torch.manual_seed(0)
+    c, a, b = torch.randn(4, 6).half(), torch.randn(3, 4, 32).half(), torch.randn(3, 32, 6).half()
+    with emulated() as run:
+        found = torch.addbmm(c, a, b, beta=0.5, alpha=2)
+        expected = torch.addmm(c, a[0], b[0], beta=0.5, alpha=2)
+        for x, y in zip(a[1:], b[1:]):
+            expected = torch.addmm(expected, x, y, alpha=2)
+    assert torch.equal(found, expected) and int(run.report().products) == 6
+
+
 def test_forward_mode_differentiation_has_the_units_products():
     torch.manual_seed(0)
     layer, x, t = nn.Linear(32, 16).bfloat16(), torch.randn(8, 32).bfloat16(), torch.randn(8, 32).bfloat16()
