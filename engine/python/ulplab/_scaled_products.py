@@ -69,8 +69,10 @@ def _row(run, module, formats, kind):
 
 def _require(a, b, kinds, fast):
     """What a card refuses, in a sentence."""
-    if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0]:
+    if a.ndim != 2 or b.ndim != 2 or _depth(a) != _depth(b.t()):
         raise ValueError(f"a scaled product takes two matrices, m x k and k x n; these are {tuple(a.shape)} and {tuple(b.shape)}")
+    if (a.dtype is PACKED) != (b.dtype is PACKED):
+        raise ValueError(f"a card has no scaled product of {a.dtype} and {b.dtype}; quantise both to one of them")
     if a.shape[1] % 16 or b.shape[1] % 16:
         raise ValueError(f"a card takes scaled products whose k and n are multiples of 16; these are {tuple(a.shape)} and "
                          f"{tuple(b.shape)}: pad them")

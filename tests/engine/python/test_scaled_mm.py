@@ -177,6 +177,7 @@ def test_a_module_has_its_own_unit():
     ("h100", lambda a, s: torch._scaled_mm(a.float(), a.float().t(), s, s), "float8 and float4_e2m1fn_x2"),
     ("b200", lambda a, s: scaled_mm(a, a.t(), torch.ones(1024).to(E8M0), ScalingType.BlockWise1x32, torch.ones(1024).to(E8M0),
                                     ScalingType.BlockWise1x32), "give swizzle_a"),
+    ("b200", lambda a, s: torch._scaled_mm(codes(64, 128).view(FP4), a.t(), *[torch.ones(1024).to(E8M0)] * 2), "quantise both"),
     ("h100", lambda a, s: scaled_mm(a, a.t(), s, ScalingType.RowWise, s, ScalingType.RowWise), "which is not RowWise"),
     ("h100", lambda a, s: scaled_mm(a, a.t(), [s, s], [ScalingType.TensorWise] * 2, s, ScalingType.TensorWise), "NVFP4 alone"),
 ])
