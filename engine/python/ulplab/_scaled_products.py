@@ -84,46 +84,53 @@ def _require(a, b, kinds, fast):
         raise ValueError(f"a card has no product of scales {NAMES[kinds[0]]} and {NAMES[kinds[1]]}; scale both operands alike")
 
 
-def _multiply(run, a, b, kinds, scales, alpha, epilogue, out_dtype, fast):
-    """A * B with scales of the given kinds; those of b as b.t() has them. epilogue: what follows, of an fp32 tensor."""
+def _place(run, a, b):
+    """The module and the pass of a product; nothing but its k tells the two of a custom function's backward pass apart."""
+    place = run.place()
+    module = place.module if place is not None else run.module()
+    if not run.passes.backward:
+        run.scaled_extents[module] = a.shape[0], b.shape[1]
+        return module, FORWARD
+    m, n = run.scaled_extents.get(module, (0, 0))
+    return module, WGRAD if _depth(a) == m != n else DGRAD
+
+
+def _order_and_scales(order, row, kind, scales, lines, k, fast):
+    """The order of the sums, and the scales that enter them: of blocks, by rows of A and columns of B."""
+    if kind in BLOCKS:
+        of_a, of_b = (_of_tiles(s, each, _ceil(k, BLOCKS[kind][0])) for s, each in zip(scales, lines))
+        return order, (of_a.numpy(), of_b.t().numpy())
+    if kind in (LINE128, SQUARE128):
+        if row.architecture != "sm_90":
+            raise ValueError("scales 1x128 and 128x128 are Hopper's in a scaled product of PyTorch: choose h100")
+        return (order or Order())._replace(promote=128), (scales[0].numpy(), scales[1].t().numpy())
+    promoted = row.architecture == "sm_90" and not fast and order is None
+    return Order(promote=128) if promoted else order, None
+
+
+def _multiply(run, a, b, kinds, scales, alpha, bias, scale_result, out_dtype, fast):
+    """A * B with scales of the given kinds; those of b as b.t() has them."""
     formats = ["e2m1" if x.dtype is PACKED else FLOAT8.get(x.dtype) for x in (a, b)]
     if None in formats:
         raise ValueError(f"a scaled product takes float8 and float4_e2m1fn_x2 matrices; these are {a.dtype} and {b.dtype}")
     _require(a, b, kinds, fast)
-    packed = PACKED in (a.dtype, b.dtype)
-    k = a.shape[1] * (2 if packed else 1)
-    place = run.place()
-    module = place.module if place is not None else run.module()
-    if not run.passes.backward:
-        which, run.scaled_extents[module] = FORWARD, (a.shape[0], b.shape[1])
-    else:  # a custom autograd function's: nothing tells the two products but what they sum over
-        m, n = run.scaled_extents.get(module, (0, 0))
-        which = WGRAD if k == m != n else DGRAD
-    row = _row(run, module, formats, kinds[0])
-    order, factors, how = run.order_for(module), None, row.key
-    if kinds[0] in BLOCKS:
-        block = BLOCKS[kinds[0]][0]
-        lines, columns = (_of_tiles(s, x.shape[0], _ceil(k, block)) for s, x in zip(scales, (a, b.t())))
-        factors = lines.numpy(), columns.t().numpy()
-    elif kinds[0] in (LINE128, SQUARE128):
-        if row.architecture != "sm_90":
-            raise ValueError("scales 1x128 and 128x128 are Hopper's in a scaled product of PyTorch: choose h100")
-        order = (order or Order())._replace(promote=128)
-        factors = scales[0].numpy(), scales[1].t().numpy()
-    elif row.architecture == "sm_90" and not fast and order is None:
-        order = Order(promote=128)
-    if order is not None and order.promote:
-        how += f", promoted every {order.promote}"
-    x, y = (each.contiguous().view(torch.uint8).numpy() if packed else each.float().numpy() for each in (a, b.t()))
-    d = torch.from_numpy(matmul(x, y.T, unit=row, order=order, scales=factors, alpha=alpha, packed=packed))
-    run.count_products(module, which, how, torch.empty(0, k), d)
-    if kinds[0] in (TENSOR, ROW):
-        d = d * scales[0] * scales[1].t()
     type = out_dtype or a.dtype
     if type is PACKED:
         raise ValueError("a scaled product has no results in float4_e2m1fn_x2; give out_dtype")
-    d = epilogue(d, type)
+    packed, k = a.dtype is PACKED, _depth(a)
+    module, which = _place(run, a, b)
+    row = _row(run, module, formats, kinds[0])
+    order, factors = _order_and_scales(run.order_for(module), row, kinds[0], scales, (a.shape[0], b.shape[1]), k, fast)
+    x, y = (each.contiguous().view(torch.uint8).numpy() if packed else each.float().numpy() for each in (a, b.t()))
+    d = torch.from_numpy(matmul(x, y.T, unit=row, order=order, scales=factors, alpha=alpha, packed=packed))
+    promoted = f", promoted every {order.promote}" if order is not None and order.promote else ""
+    run.count_products(module, which, row.key + promoted, torch.empty(0, k), d)
+    if factors is None:
+        d = d * scales[0] * scales[1].t()
+    if bias is not None:
+        d = d + bias.float()
     if type in FLOAT8:
+        d = d if scale_result is None else d * scale_result.float()
         d = d.clamp(-torch.finfo(type).max, torch.finfo(type).max)
     return run._narrow(d, type, (a, b), run.where("_scaled_mm", module))
 
@@ -149,12 +156,7 @@ def scaled_mm(run, a, b, scale_a, scale_b, bias=None, scale_result=None, out_dty
 
     pairs = [(i, j) for i in fitting[0] for j in fitting[1]]
     kinds = next((pair for pair in pairs if pair[0] == pair[1] or pair in MIXED), pairs[0])
-
-    def epilogue(d, type):
-        d = d if bias is None else d + bias.float()
-        return d if scale_result is None or type not in FLOAT8 else d * scale_result.float()
-
-    return _multiply(run, a, b, kinds, [scale for _, scale in sides], None, epilogue, out_dtype, use_fast_accum)
+    return _multiply(run, a, b, kinds, [scale for _, scale in sides], None, bias, scale_result, out_dtype, use_fast_accum)
 
 
 def scaled_mm_v2(run, a, b, scale_a, recipe_a, swizzle_a, scale_b, recipe_b, swizzle_b, bias=None, out_dtype=None,
@@ -177,8 +179,8 @@ def scaled_mm_v2(run, a, b, scale_a, recipe_a, swizzle_a, scale_b, recipe_b, swi
             alpha = given[1].float().reshape(()) * (1.0 if alpha is None else alpha)
         kinds.append(recipe[0])
         scales.append(scale)
-    return _multiply(run, a, b, tuple(kinds), scales, None if alpha is None else float(alpha),
-                     lambda d, type: d if bias is None else d + bias.float(), out_dtype, use_fast_accum)
+    return _multiply(run, a, b, tuple(kinds), scales, None if alpha is None else float(alpha), bias, None, out_dtype,
+                     use_fast_accum)
 
 
 def scaled_grouped_mm(run, a, b, scale_a, scale_b, offs=None, bias=None, scale_result=None, out_dtype=None,
