@@ -2,8 +2,8 @@
 # Builds ulplab and runs all its tests but the exhaustive ones. Python's run in build/release/venv, made of PyPI's packages
 # where that can be reached, else with Debian's.
 #
-# --configurations  builds the program again where no CUDA is, compares its results' digests, and compiles every source
-#                   by itself
+# --configurations  configures as where no CUDA is, and compiles sources there by themselves: those of the last thirty
+#                   commits, and a fifth of the others, chosen by the date
 # --compilers       builds with clang and runs the tests there, builds without optimisation, and compares digests
 # --arm             builds for 64-bit ARM, runs the tests of the arithmetic with qemu, and compares digests of training runs
 # --mutants         checks that the tests still kill twenty point mutants, chosen by the date (tests/mutants/mutants.py)
@@ -43,10 +43,7 @@ timed compilation build release
 timed tests env OMP_WAIT_POLICY=passive ctest --preset release -LE exhaustive -j "$(nproc)"
 
 if [ "$configurations" = yes ]; then
-    timed "configuration without CUDA" configure without_cuda
-    timed "compilation without CUDA" build without_cuda ulplab
-    timed "digests without CUDA" tests/experiments/compare_digests.sh build/release build/without_cuda overflow
-    timed "configuration of debug" configure debug
+    timed "configuration without CUDA" configure debug
     timed "single sources" check_sources debug
 fi
 
@@ -58,7 +55,7 @@ if [ "$compilers" = yes ]; then
     timed "configuration of debug" configure debug
     timed "debug compilation" build debug ulplab
     for preset in clang debug; do
-        timed "digests of $preset" tests/experiments/compare_digests.sh build/release "build/$preset"
+        timed "digests of $preset" tests/experiments/compare_digests.sh "build/release/bin/ulplab" "build/$preset/bin/ulplab"
     done
 fi
 

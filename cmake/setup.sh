@@ -132,15 +132,18 @@ build() {
     cmake --build "build/$preset" -j "$(nproc)" "${targets[@]}"
 }
 
-# check_sources PRESET: compiles each C++ source of a configuration by itself, for its errors and warnings alone. The preset
-# has neither precompiled headers nor sources that are compiled together, so that a missing include is an error.
+# check_sources PRESET: compiles C++ sources of a configuration by themselves, for their errors and warnings alone: those of
+# the last thirty commits, and of the others each fifth, another one each day. The preset has neither precompiled headers
+# nor sources that are compiled together, so that a missing include is an error.
 check_sources() {
     local folder=build/$1
     build "$1" experiments/sources_digest.cpp  # which the build makes
     # Without those of nvcc and those that the build makes, but for the kernels of vector kits; each source once.
     sed -n 's/^  "command": "\(.*\)",$/\1/p' "$folder/compile_commands.json" | grep -v 'nvcc' |
         awk -v made=" -c $PWD/build/" '!index($0, made) || /kernels\/[^\/]*\.cpp$/' |
-        sed -E 's/\\(.)/\1/g; s/ -o [^ ]+ -c / -fsyntax-only /' | awk '!seen[$NF]++' >"$folder/sources.txt"
+        sed -E 's/\\(.)/\1/g; s/ -o [^ ]+ -c / -fsyntax-only /' | awk '!seen[$NF]++' |
+        awk -v root="$PWD/" -v today=$(($(date +%s) / 86400 % 5)) 'FILENAME != "-" { fresh[root $0]; next }
+            $NF in fresh || FNR % 5 == today' <(git log -n 30 --name-only --format= 2>/dev/null) - >"$folder/sources.txt"
     echo "Compiling $(wc -l <"$folder/sources.txt") sources by themselves"
     (cd "$folder" && xargs -d '\n' -P "$(nproc)" -I '{}' sh -c '{}' <sources.txt)
 }

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "softfloat/array/array.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/names.hpp"
 #include "softfloat/round.hpp"
@@ -73,6 +74,7 @@ Real apply(const LinearEpilogue& epilogue, Real sum, Real c) {
 
 /// A value of the accumulator's format; others are rounded to it.
 float in_accumulator(const TensorCoreModel& model, float x) {
+    if (model.accumulator == formats::fp32) return x;
     return in_fp32_container(model.accumulator, operand_code(model.accumulator, x));
 }
 double in_accumulator(const TensorCoreModel&, double x) { return x; }
@@ -92,19 +94,17 @@ ProductProblem<Real> stretch(const ProductProblem<Real>& p, std::int64_t first, 
 
 template <class Real>
 void add_to(Sums<Real>& total, const Sums<Real>& sums) {
-    for (std::size_t i = 0; i < total.size(); ++i) total[i] = add_to_nearest(total[i], sums[i]);
+    add_array<Real>(total, sums, total);
 }
 
-/// To nearest even; NaNs stay NaNs of their sign where the format has them.
+/// To nearest even (tf32: truncated); NaNs stay NaNs of their sign where the format has them.
 template <class Real>
 void round_sums(const std::optional<FloatFormat>& format, Sums<Real>& sums) {
     if (!format || *format == format_of<Real>) return;
+    const bool any_nan = std::ranges::any_of(sums, [](Real x) { return x != x; });
+    if (std::is_same_v<Real, double> || !(any_nan || *format == formats::tf32)) return round_array(*format, sums);
     for (Real& x : sums) {
-        if constexpr (std::is_same_v<Real, double>) {
-            x = round_to(*format, x);
-        } else {
-            x = in_fp32_container(*format, operand_code(*format, x));
-        }
+        x = static_cast<Real>(in_fp32_container(*format, operand_code(*format, static_cast<float>(x))));
     }
 }
 
