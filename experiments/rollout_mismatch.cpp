@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "engine/analysis/token_mismatch.hpp"
 #include "engine/nets/nets.hpp"
@@ -11,6 +12,7 @@
 #include "engine/tensor/random.hpp"
 #include "engine/tensor/steps.hpp"
 #include "experiments/framework/experiment.hpp"
+#include "experiments/framework/long_work.hpp"
 #include "experiments/training/figures.hpp"
 #include "experiments/training/tasks.hpp"
 #include "softfloat/errors.hpp"
@@ -262,13 +264,14 @@ std::vector<Found> found_of(const RunContext& context, const Comparison& runs, c
         }
         const auto length = static_cast<std::size_t>(settings.integer("length")) + 1;
         const auto rows = written(Policy(context, {}, weights), std::move(starts), length, context.seed + seed);
-        for (std::size_t i = 0; i < all.size(); ++i) {
-            for (const bool first : {true, false}) {
-                auto& to = first ? found[i].a : found[i].b;
-                for (auto& each : judged(Policy(context, first ? all[i].a : all[i].b, weights), rows)) {
-                    to.push_back(std::move(each));
-                }
-            }
+        std::vector<std::vector<TokenSequence>> read(2 * all.size());
+        run_side_by_side(read.size(), may_run_side_by_side(unit_or_ieee(context)), [&](std::size_t i) {
+            const Pair& pair = all[i / 2];
+            read[i] = judged(Policy(context, i % 2 == 0 ? pair.a : pair.b, weights), rows);
+        });
+        for (std::size_t i = 0; i < read.size(); ++i) {
+            auto& to = i % 2 == 0 ? found[i / 2].a : found[i / 2].b;
+            std::ranges::move(read[i], std::back_inserter(to));
         }
         context.progress(0.6 + 0.4 * static_cast<double>(seed + 1) / static_cast<double>(runs.runs[0].size()));
     }

@@ -102,7 +102,7 @@ void run_side_by_side(std::size_t count, bool parallel, const std::function<void
                       const std::function<void(double)>& progress) {
     std::exception_ptr error;
     std::size_t done = 0;
-#pragma omp parallel for schedule(dynamic, 1) if (parallel)
+#pragma omp parallel for schedule(dynamic, 1) if (parallel && count > 1)  // of one the products take the threads
     for (std::size_t i = 0; i < count; ++i) {
         try {
             run(count - 1 - i);
