@@ -180,15 +180,13 @@ struct Request {
         return hash_of(
             fmt::format("{}, {}, {}, {}, {}", purpose.layer, name_of(purpose.pass), purpose.part, run.step, what));
     }
-    void dispatch(const ProductPlan& plan, const ProductRule& rule, std::span<const Product> products) const {
-        if (run.observers.product_tap) {
-            for (const Product& p : products) {
-                const Index m = p.a.rows, n = p.b.cols, k = p.a.cols;
-                run.observers.product_tap({purpose.layer, name_of(purpose.pass), p.types, m, n, k,
-                                           engine.backend->path(p.types, m, n, k) + text_of(plan, rule)});
-            }
+    void tell_tap(const ProductPlan& plan, const ProductRule& rule, std::span<const Product> products) const {
+        if (!run.observers.product_tap) return;
+        for (const Product& p : products) {
+            const Index m = p.a.rows, n = p.b.cols, k = p.a.cols;
+            run.observers.product_tap({purpose.layer, name_of(purpose.pass), p.types, m, n, k,
+                                       engine.backend->path(p.types, m, n, k) + text_of(plan, rule)});
         }
-        engine.backend->matmul(products);
     }
     /// An operand by its rule: `right` counts in the rules, `side` is its place in this product.
     [[nodiscard]] std::optional<Quantized> quantized(const OperandRule& rule, bool right, std::string_view side,
@@ -254,7 +252,8 @@ ByteCount scaled_matmul(const Engine& engine, Run& run, const ProductTypes& type
     if (plan.way == ProductWay::plain) {
         std::vector<Product> plain;
         for (const auto& [a, b, d] : products) plain.push_back({types, a, b, std::nullopt, d});
-        request.dispatch(plan, sided, plain);
+        request.tell_tap(plan, sided, plain);
+        engine.backend->matmul(plain);
         return {};
     }
     ByteCount bytes;
@@ -268,7 +267,8 @@ ByteCount scaled_matmul(const Engine& engine, Run& run, const ProductTypes& type
         bytes = bytes_of_copy(operands.left);
         bytes += bytes_of_copy(operands.right);
         quantized_product(plan, sided, std::move(operands), d, [&](const Product& p) {
-            request.dispatch(plan, sided, {&p, 1});
+            request.tell_tap(plan, sided, {&p, 1});
+            engine.backend->matmul(p);
         });
         if (sided.output) round_rows(*sided.output, d);
         ++purpose.part;

@@ -121,7 +121,7 @@ std::string remedy_lines_of(const gpu::Invariance& found) {
 /// Of the layers whose bits change, the one with the fewest products, made smaller while its bits still change.
 void print_smallest(gpu::Library& library, const std::vector<gpu::Invariance>& all) {
     const gpu::Invariance* smallest = nullptr;
-    const auto products = [](const gpu::Invariance& x) { return x.features * x.k * x.first->more; };
+    const auto products = [](const gpu::Invariance& x) { return x.features * x.k * x.first->against; };
     for (const gpu::Invariance& each : all) {
         if (each.first && (smallest == nullptr || products(each) < products(*smallest))) smallest = &each;
     }
@@ -134,7 +134,8 @@ void print_smallest(gpu::Library& library, const std::vector<gpu::Invariance>& a
     fmt::print(
         "smallest counter-example found by {} runs: {} {} x {}, {} and {} tokens: output {} of token 0 is {:X} and "
         "{:X}\n",
-        found->runs, smallest->type->name, found->features, found->k, c.fewer, c.more, c.feature, c.before, c.after);
+        found->runs, smallest->type->name, found->features, found->k, c.shape, c.against, c.element, c.values[0],
+        c.values[1]);
 }
 
 ExitCode invariance(const InvarianceOptions& options) {

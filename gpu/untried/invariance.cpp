@@ -157,7 +157,7 @@ void note_change(Invariance& found, const ProblemSample& sample, std::int64_t fe
                  const std::vector<std::uint32_t>& before, const std::vector<std::uint32_t>& after) {
     if (found.first) return;
     const auto [x, y] = std::mismatch(before.begin(), before.end(), after.begin());
-    found.first = CounterExample{fewer, more, sample.rows[static_cast<std::size_t>(x - before.begin())], *x, *y};
+    found.first = CounterExample{fewer, more, sample.rows[static_cast<std::size_t>(x - before.begin())], {*x, *y}};
 }
 
 BitChange change_between(const std::optional<std::vector<std::uint32_t>>& before,
@@ -283,25 +283,25 @@ std::optional<SmallestChange> smallest_change(Library& library, const Invariance
         smallest.runs += 2;
         const auto [x, y] = std::mismatch(before.begin(), before.end(), after.begin());
         if (x == before.end()) return change;
-        change = CounterExample{fewer, more, sample.rows[static_cast<std::size_t>(x - before.begin())], *x, *y};
+        change = CounterExample{fewer, more, sample.rows[static_cast<std::size_t>(x - before.begin())], {*x, *y}};
         return change;
     };
     constexpr int most_runs = 400;
     for (bool smaller = true; smaller && smallest.runs < most_runs;) {
         smaller = false;
         const auto [features, k, change, runs] = smallest;
-        const std::int64_t middle = change.fewer + (change.more - change.fewer) / 2;
+        const std::int64_t middle = change.shape + (change.against - change.shape) / 2;
         const struct {
             std::int64_t features, k, fewer, more;
-        } trials[] = {{features / 2, k, change.fewer, change.more},
-                      {features, k / 2, change.fewer, change.more},
-                      {features, k, change.fewer, middle},
-                      {features, k, middle, change.more},
-                      {features, k, change.fewer / 2, change.more / 2},
-                      {features, k, change.fewer, change.more - 1},
-                      {features, k, change.fewer - 1, change.more - 1}};
+        } trials[] = {{features / 2, k, change.shape, change.against},
+                      {features, k / 2, change.shape, change.against},
+                      {features, k, change.shape, middle},
+                      {features, k, middle, change.against},
+                      {features, k, change.shape / 2, change.against / 2},
+                      {features, k, change.shape, change.against - 1},
+                      {features, k, change.shape - 1, change.against - 1}};
         for (const auto& trial : trials) {
-            const bool less = trial.features * trial.k * trial.more < features * k * change.more;
+            const bool less = trial.features * trial.k * trial.more < features * k * change.against;
             if (smaller || !less || trial.features < 1 || trial.k < 1 || trial.fewer < 1) continue;
             if (const auto still = change_of(trial.features, trial.k, trial.fewer, trial.more)) {
                 smallest.features = trial.features;

@@ -3,6 +3,8 @@
 // it.
 #pragma once
 
+#include <array>
+
 #include "gpu/devices/executor.hpp"
 #include "gpu/untried/library.hpp"
 
@@ -39,10 +41,11 @@ struct Remedy {
     int unlike = 0;  // runs that gave other bits than predicted
 };
 
+/// With the names of `first` of Python's Invariance; the row is token 0.
 struct CounterExample {
-    std::int64_t fewer = 0, more = 0;  // numbers of tokens
-    std::int64_t feature = 0;          // the first output that differs
-    std::uint32_t before = 0, after = 0;
+    std::int64_t shape = 0, against = 0;  // numbers of tokens, fewer and more
+    std::int64_t element = 0;             // the first output that differs
+    std::array<std::uint32_t, 2> values{};
 };
 
 struct Invariance {

@@ -15,7 +15,7 @@ TEST_CASE("invariance: the bits of a token change where the order does, and a re
     CHECK(found.unlike() + found.remedies_unlike() + found.changes_wrong() + found.changes_unpredicted() == 0);
     CHECK(found.changes() > 0);
     REQUIRE(found.first.has_value());
-    CHECK(found.first->before != found.first->after);
+    CHECK(found.first->values[0] != found.first->values[1]);
     REQUIRE(found.remedies.size() == 3);
     CHECK(found.remedies[0].holds);
     CHECK(found.remedies[1].holds);
@@ -105,8 +105,9 @@ TEST_CASE("the smallest change of bits is smaller than the one found, and its bi
     const Invariance found = invariance_of(*library, *device, problem_type("fp16"), 64, 8192, {8, 512});
     const auto smallest = smallest_change(*library, found);
     REQUIRE(smallest.has_value());
-    CHECK(smallest->features * smallest->k * smallest->change.more < found.features * found.k * found.first->more);
-    CHECK(smallest->change.before != smallest->change.after);
+    CHECK(smallest->features * smallest->k * smallest->change.against <
+          found.features * found.k * found.first->against);
+    CHECK(smallest->change.values[0] != smallest->change.values[1]);
     LibraryProblem p;
     p.type = &problem_type("fp16");
     p.layout = "TN";
@@ -114,9 +115,9 @@ TEST_CASE("the smallest change of bits is smaller than the one found, and its bi
     p.n = 1;
     p.k = smallest->k;
     const ProblemSample sample = sample_of(p, InputSet::spread);
-    p.n = smallest->change.fewer;
+    p.n = smallest->change.shape;
     const auto before = library->run(p, sample);
-    p.n = smallest->change.more;
+    p.n = smallest->change.against;
     CHECK(before != library->run(p, sample));
     CHECK_FALSE(smallest_change(*library, invariance_of(*library, *device, problem_type("fp16"), 256, 512, {8})));
 }
