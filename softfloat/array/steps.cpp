@@ -60,12 +60,10 @@ std::vector<std::uint32_t> words_between_steps(const FloatFormat& format) {
 
 }  // namespace
 
-Steps::Steps(const FloatFormat& format, const Context& context) : one_byte_(bytes_of(format) == 1) {
+Steps::Steps(const FloatFormat& format, const Context& context)
+    : one_byte_(bytes_of(format) == 1), numbers_(std::size_t{1} << format.storage_bits()) {
     fill(format, context, words_between_steps(format));
     make_buckets();
-    // The last word of all, a NaN, reaches the end of a bucket without a step.
-    numbers_.push_back(numbers_.back());
-    codes_.push_back(codes_.back());
 }
 
 void Steps::make_buckets() {
@@ -81,7 +79,8 @@ void Steps::make_buckets() {
         for (std::uint64_t bucket = 0; bucket < words >> shift; ++bucket) {
             while (i < end && at_[i] - first <= bucket << shift) ++i;
             const bool inside = i < end && (at_[i] - first) >> shift == bucket;
-            buckets_.push_back({inside ? at_[i] : ~0U, static_cast<std::uint32_t>(i)});
+            // The last word of all, a NaN, reaches the end of a bucket without a step.
+            buckets_.push_back({inside ? at_[i] : ~0U, {codes_[i], codes_[inside ? i + 1 : i]}});
         }
     };
     for (shift_ = 22; shift_ > 17 && is_crowded(0, at_.size(), shift_); --shift_) {
@@ -108,7 +107,7 @@ void Steps::fill(const FloatFormat& format, const Context& context, const std::v
     const auto add = [&](std::uint64_t code) {
         Context exact;
         const std::uint64_t word = convert_bits(formats::fp32, format, code, exact);
-        numbers_.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(word)));
+        numbers_[code] = std::bit_cast<float>(static_cast<std::uint32_t>(word));
         codes_.push_back(static_cast<std::uint16_t>(code));
     };
     std::uint64_t code = code_at(words.front());
@@ -134,11 +133,10 @@ void Steps::fill(const FloatFormat& format, const Context& context, const std::v
 }
 
 template <class Result, class To>
-void Steps::look_up(const std::vector<Result>& results, const float* from, To* to, std::size_t count) const {
-    const auto put = [to, of = results.data(), buckets = buckets_.data()](std::size_t i, std::uint32_t word,
-                                                                          std::uint32_t number) {
+void Steps::look_up(const Result& result, const float* from, To* to, std::size_t count) const {
+    const auto put = [&result, to, buckets = buckets_.data()](std::size_t i, std::uint32_t word, std::uint32_t number) {
         const Bucket& bucket = buckets[number];
-        to[i] = static_cast<To>(of[bucket.steps_before + (word >= bucket.at ? 1 : 0)]);
+        to[i] = static_cast<To>(result(bucket.results[word >= bucket.at ? 1 : 0]));
     };
     const int shift = shift_;
     for (std::size_t i = 0; shift != 0 && i < count; ++i) {
@@ -149,8 +147,8 @@ void Steps::look_up(const std::vector<Result>& results, const float* from, To* t
         const auto word = std::bit_cast<std::uint32_t>(from[i]);
         const Binade binade = binades_[word >> 23];
         if ((binade.shift & Binade::is_crowded) != 0) [[unlikely]] {
-            to[i] =
-                static_cast<To>(results[static_cast<std::size_t>(std::ranges::upper_bound(at_, word) - at_.begin())]);
+            const auto step = std::ranges::upper_bound(at_, word) - at_.begin();
+            to[i] = static_cast<To>(result(codes_[static_cast<std::size_t>(step)]));
         } else {
             put(i, word, binade.first_bucket + (word >> binade.shift));
         }
@@ -158,11 +156,14 @@ void Steps::look_up(const std::vector<Result>& results, const float* from, To* t
 }
 
 void Steps::encode(const float* from, void* to, std::size_t count) const {
-    one_byte_ ? look_up(codes_, from, static_cast<std::uint8_t*>(to), count)
-              : look_up(codes_, from, static_cast<std::uint16_t*>(to), count);
+    const auto same = [](std::uint16_t code) { return code; };
+    one_byte_ ? look_up(same, from, static_cast<std::uint8_t*>(to), count)
+              : look_up(same, from, static_cast<std::uint16_t*>(to), count);
 }
 
-void Steps::round(const float* from, float* to, std::size_t count) const { look_up(numbers_, from, to, count); }
+void Steps::round(const float* from, float* to, std::size_t count) const {
+    look_up([numbers = numbers_.data()](std::uint16_t code) { return numbers[code]; }, from, to, count);
+}
 
 bool has_steps(const FloatFormat& format, const Context& context) {
     return format.storage_bits() <= 16 && format.padding_bits == 0 && !is_stochastic(context.rounding);

@@ -24,13 +24,14 @@ class Steps {
   private:
     void fill(const FloatFormat& format, const Context& context, const std::vector<std::uint32_t>& words);
     void make_buckets();
+    /// to[i] = result(code of from[i]).
     template <class Result, class To>
-    void look_up(const std::vector<Result>& results, const float* from, To* to, std::size_t count) const;
+    void look_up(const Result& result, const float* from, To* to, std::size_t count) const;
 
     /// A range of words with at most one step.
     struct Bucket {
-        std::uint32_t at = ~0U;  // the word from which on the next result holds
-        std::uint32_t steps_before = 0;
+        std::uint32_t at = ~0U;    // the word from which on the other result holds
+        std::uint16_t results[2];  // before and from it on
     };
     /// Words with the same sign and exponent.
     struct Binade {
@@ -43,8 +44,8 @@ class Steps {
     std::vector<Binade> binades_;
     std::vector<Bucket> buckets_;
     std::vector<std::uint32_t> at_;     // the word from which on a step's result holds
-    std::vector<std::uint16_t> codes_;  // results by step
-    std::vector<float> numbers_;
+    std::vector<std::uint16_t> codes_;  // results by step, the first before all steps
+    std::vector<float> numbers_;        // by code
 };
 
 /// Whether there are steps: a format of at most 16 bits without padding and a deterministic rounding.
