@@ -457,22 +457,9 @@ std::optional<OffGrid> numbers_on_grid(const Words& words, const FloatFormat& fo
 }
 
 void encode_numbers(const float* numbers, std::int64_t count, const FloatFormat& format, void* to) {
-    const int bytes = word_bytes(format);
-    if (bytes == 8) {
-        for (std::int64_t i = 0; i < count; ++i) static_cast<double*>(to)[i] = static_cast<double>(numbers[i]);
-        return;
-    }
-    for_pieces(count, [&](std::int64_t first, std::int64_t length) {
-        char* const words = static_cast<char*>(to) + first * bytes;
-        const auto n = static_cast<std::size_t>(length);
-        array::convert_words(format, formats::fp32, numbers + first, words, n, {}, simd_choice());
-        const bool truncates = format == formats::tf32;
-        for (std::size_t i = 0; i < n; ++i) {
-            const float x = numbers[first + static_cast<std::int64_t>(i)];
-            if (!truncates && !std::isnan(x)) continue;
-            array::store_word(words, static_cast<std::size_t>(bytes), i, operand_code(format, x));
-        }
-    });
+    if (format != formats::tf32) return encode_words({numbers, formats::fp32, count}, format, {}, to);
+    auto* const words = static_cast<std::uint32_t*>(to);
+    std::transform(numbers, numbers + count, words, [&](float x) { return operand_code(format, x); });  // truncated
 }
 
 namespace {
