@@ -23,7 +23,7 @@ constexpr double quiet_nan_value = std::numeric_limits<double>::quiet_NaN();
 /// A table with what rounding to it needs.
 struct Prepared {
     ValueTable table;
-    std::vector<Unpacked<std::uint64_t>> decoded;  // by code
+    std::vector<Unpacked<std::uint64_t>> decoded;  // by code, with as many digits as the codes have where these suffice
     std::vector<double> numbers;                   // distinct, ascending; -0 and +0 are one
     std::vector<std::uint16_t> codes;              // of these
     std::vector<double> middles;                   // between number i and i + 1
@@ -63,6 +63,12 @@ void sort_numbers(Prepared& made) {
     for (std::size_t code = 0; code < values.size(); ++code) {
         const double x = values[code];
         made.decoded.push_back(unpacked(x));
+        Unpacked<std::uint64_t>& value = made.decoded.back();
+        const int up = std::countr_zero(values.size()) - bit_length(value.significand);
+        if (value.kind == Kind::finite && up > 0) {
+            value.significand <<= up;
+            value.exponent -= up;
+        }
         const auto set = [&](std::optional<std::uint64_t>& place) { place = place.value_or(code); };
         if (std::isnan(x)) {
             set(made.nan);

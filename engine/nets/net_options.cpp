@@ -67,9 +67,9 @@ void require_scalable(const Recipe& recipe, const std::string& asked) {
                     asked, recipe.name, name_of(recipe.update), fmt::join(with_masters, ", ")));
 }
 
-FloatFormat kept_format(const char* option, const std::string& name) {
+FloatFormat kept_format(const char* option, const std::string& name, bool computes) {
     const FloatFormat format = format_by_name(name);
-    require_kept(option, format);
+    require_kept(option, format, computes);
     return format;
 }
 
@@ -92,7 +92,7 @@ Recipe recipe_of(const NetOptions& options) {
         require_scalable(recipe, fmt::format("--level {}{}", options.level, overrides_text(options)));
     }
     recipe = with_fp32_operations(with_low_operations(std::move(recipe), options.low), options.fp32);
-    if (!options.statistics.empty()) recipe.statistics = kept_format("--statistics", options.statistics);
+    if (!options.statistics.empty()) recipe.statistics = kept_format("--statistics", options.statistics, true);
     return recipe;
 }
 

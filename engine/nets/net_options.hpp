@@ -42,7 +42,7 @@ NetDescription net_of(const std::string& net);
 NetTask task_of(const NetDescription& net, const NetOptions& options, std::uint64_t seed);
 OptimizerOptions optimizer_of(const NetOptions& options);
 /// A format that fp32's container holds, for numbers of both signs. Throws UsageError that names the option.
-FloatFormat kept_format(const char* option, const std::string& name);
+FloatFormat kept_format(const char* option, const std::string& name, bool computes = false);
 /// What the level decides, as a table; empty without a level. Throws UsageError for a property that it has not.
 std::string level_table(const NetOptions& options);
 Recipe recipe_of(const NetOptions& options);

@@ -5,10 +5,12 @@
 #include <atomic>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <stdexcept>
 
 #include "engine/products/matmul.hpp"
 #include "engine/tensor/matrix.hpp"
+#include "engine/tensor/rounder.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
 #include "softfloat/names.hpp"
 #include "softfloat/support/powers_of_two.hpp"
@@ -21,7 +23,7 @@ std::uint32_t word_of(float x) { return std::bit_cast<std::uint32_t>(x); }
 
 /// By way of the storage word. Any NaN passes.
 bool is_on_grid(const FloatFormat& format, float x) {
-    return std::isnan(x) || normal_exponent(format, x) ||
+    return std::isnan(x) || (!format.is_table() && normal_exponent(format, x)) ||
            word_of(in_fp32_container(format, operand_code(format, x))) == word_of(x);
 }
 
@@ -106,6 +108,12 @@ bool maybe_off_grid(const MatrixView& matrix, const FloatFormat& format) {
         for (Index i = 0; i < lines.rows; ++i)
             powers &= powers_of_two(&lines(i, 0), 1, lines.cols, [](Index, std::int32_t) {});
         return !powers;
+    }
+    if (format.is_table()) {
+        Matrix rounded = packed(lines);
+        const Matrix given = rounded;
+        round_all(format, {rounded.data(), static_cast<std::size_t>(rounded.size())});
+        return std::memcmp(rounded.data(), given.data(), static_cast<std::size_t>(given.size()) * sizeof(float)) != 0;
     }
     if (!Grid::fits(format) || !lines.row_major()) return true;
     const Grid grid(format);

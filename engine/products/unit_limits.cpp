@@ -3,6 +3,7 @@
 #include "engine/products/unit_file.hpp"
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/names.hpp"
+#include "softfloat/text.hpp"
 
 namespace ulp {
 namespace {
@@ -18,15 +19,35 @@ bool is_exact_in(const FloatFormat& wide, const FloatFormat& format) {
            format.smallest_exponent() >= wide.smallest_exponent();
 }
 
+/// Units add by the digits and exponents of a table's values, which no field tells.
+std::string limit_of_table(const FloatFormat& format, const TensorCoreModel& m) {
+    if (m.flush_subnormals || m.variation.flush_operands || m.positive_input_zeros || m.nan == NanStyle::x86) {
+        return "a unit that flushes operands, changes the sign of their zeros or keeps their NaN needs fields";
+    }
+    const int digits = format.fraction_bits + 1;
+    for (std::uint64_t code = 0; code >> digits == 0; ++code) {
+        const auto x = decode(format, code);
+        if (x.kind != Kind::finite || (bit_length(x.significand) == digits && x.exponent + digits > -126)) continue;
+        return fmt::format("{} has more than {} binary digits, as many as a code, or is below 2^-126; round the values",
+                           to_decimal(format, code), digits);
+    }
+    return "";
+}
+
 std::string limit_of_formats(const TensorCoreModel& m) {
     const bool all_fp64 = m.a_format == formats::fp64 && m.b_format == formats::fp64 && m.accumulator == formats::fp64;
     for (const auto& [key, format] :
          {std::pair{"a_format", m.a_format}, {"b_format", m.b_format}, {"accumulator", m.accumulator}}) {
         if (all_fp64 || fits_fp32(format)) continue;
+        if (format.is_table() && std::string_view(key) != "accumulator") {
+            const std::string limit = limit_of_table(format, m);
+            if (limit.empty()) continue;
+            return fmt::format("\"{}\" is {}, a table of values; {}", key, name_of(format), limit);
+        }
         return fmt::format(
-            "\"{0}\" is {1}; each format must be signed, have subnormals and fraction bits, no table and no "
-            "one_nan_infinity, and fit fp32, or all three are fp64; operands that ulplab.round or ulplab quantize has "
-            "rounded to {1} are fp32 numbers",
+            "\"{0}\" is {1}; each format must be signed, have subnormals and fraction bits, no one_nan_infinity, and "
+            "fit fp32, or all three are fp64; a_format and b_format may be tables of values; operands that "
+            "ulplab.round or ulplab quantize has rounded to {1} are fp32 numbers",
             key, name_of(format));
     }
     if (!m.accumulator.has_infinity()) {
@@ -46,7 +67,7 @@ std::string limit_of_groups(const TensorCoreModel& m) {
 }
 
 std::string limit_of_fused(const TensorCoreModel& m) {
-    const int significands = m.a_format.precision() + m.b_format.precision();
+    const int significands = m.a_format.fraction_bits + m.b_format.fraction_bits + 2;
     if (significands > 64) {
         return fmt::format("products of {} and {} have {} bits; fused groups hold 64", name_of(m.a_format),
                            name_of(m.b_format), significands);
@@ -139,23 +160,17 @@ std::string limit_of_kind(const TensorCoreModel& m) {
 }
 
 std::string limit_of_model(const TensorCoreModel& m) {
-    if (const std::string limit = limit_of_formats(m); !limit.empty()) return limit;
-    if (const std::string limit = limit_of_kind(m); !limit.empty()) return limit;
-    switch (m.summation) {
-        case Summation::fused:
-            if (const std::string limit = limit_of_groups(m); !limit.empty()) return limit;
-            return limit_of_fused(m);
-        case Summation::fp8_by_hmma: return limit_of_hmma(m);
-        case Summation::late_addend:
-        case Summation::late_addend_even_odd:
-            if (const std::string limit = limit_of_groups(m); !limit.empty()) return limit;
-            return limit_of_64_bits(m, 31);
-        case Summation::pairwise:
-        case Summation::exact:
-            if (const std::string limit = limit_of_groups(m); !limit.empty()) return limit;
-            return limit_of_chain(m);
-        default: return limit_of_chain(m);
+    const unsigned kind = unit_fields::kind_of(m.summation);
+    const bool of_groups = (kind & (unit_fields::fused | unit_fields::late)) != 0 ||
+                           m.summation == Summation::pairwise || m.summation == Summation::exact;
+    const std::string own = kind == unit_fields::fused     ? limit_of_fused(m)
+                            : kind == unit_fields::by_hmma ? limit_of_hmma(m)
+                            : kind == unit_fields::late    ? limit_of_64_bits(m, 31)
+                                                           : limit_of_chain(m);
+    for (const std::string& limit : {limit_of_formats(m), limit_of_kind(m), of_groups ? limit_of_groups(m) : "", own}) {
+        if (!limit.empty()) return limit;
     }
+    return "";
 }
 
 std::string limit_of_model(const IntegerModel& m) {
@@ -167,6 +182,7 @@ std::string limit_of_model(const IntegerModel& m) {
 
 std::string limit_of_model(const BlockScaledModel& m) {
     const TensorCoreModel& unscaled = m.unscaled;
+    if (unscaled.a_format.is_table() || unscaled.b_format.is_table()) return "a block-scaled unit takes no tables";
     if (const std::string limit = limit_of_formats(unscaled); !limit.empty()) return limit;
     if (m.scale_format != formats::e8m0 && m.scale_format != formats::e4m3) {
         return fmt::format("\"scale_format\" is {}; choose e8m0 or e4m3", name_of(m.scale_format));

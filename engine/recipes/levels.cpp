@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "softfloat/names.hpp"
+#include "softfloat/round.hpp"
 #include "softfloat/support/read_number.hpp"
 
 namespace ulp {
@@ -93,16 +94,19 @@ void require_value(const std::string& property, const std::string& value) {
 
 }  // namespace
 
-void require_kept(const std::string& what, const FloatFormat& format) {
+void require_kept(const std::string& what, const FloatFormat& format, bool computes) {
     const bool within_fp32 = format.precision() <= 24 && format.emax() <= formats::fp32.emax() &&
                              format.smallest_exponent() >= formats::fp32.smallest_exponent();
     const bool plain = format.has_subnormals && format.fraction_bits > 0 && format.specials <= Specials::none &&
                        !format.even_codes && format.saturation.mode != Saturation::sat_propagate;
+    Context exact;
+    const bool table = !computes && format.is_table();
+    if (table && decode(format, zero_bits(format, false, exact)).kind == Kind::zero) return;
     if (within_fp32 && plain && format.has_sign) return;
     throw std::invalid_argument(fmt::format(
-        "{} is a format with a sign, subnormals and fraction bits, within fp32, no table and no "
-        "one_nan_infinity, since the trainer rounds by fields; {} is not: ulplab quantize rounds tensors to it",
-        what, name_of(format)));
+        "{} is a {}format with a sign, subnormals and fraction bits, within fp32, no one_nan_infinity, since the "
+        "trainer computes by fields; {} is not: ulplab quantize rounds tensors to it",
+        what, computes ? "" : "table of values with a zero, or a ", name_of(format)));
 }
 
 const LevelProperties& level_defaults(std::string_view level) {
@@ -125,6 +129,10 @@ Level::Level(std::string_view name, LevelProperties overrides)
 void Level::require_sensible() const {
     const auto now = [this](const char* property) { return effective_.at(property); };
     if (name_ != "O1") {
+        const std::string cast = now("cast_model_type");
+        if (cast != "none" && now("master_weights") != "true") {
+            require_kept("without master_weights=true cast_model_type", format_by_name(cast), true);
+        }
         if (now("patch_functions") != "true") return;
         throw std::invalid_argument(fmt::format("{} converts the model; only O1 patches functions: choose O1", name_));
     }

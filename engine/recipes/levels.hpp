@@ -9,8 +9,9 @@
 
 namespace ulp {
 
-/// Whether the trainer can keep numbers in the format; else std::invalid_argument, whose text starts with `what`.
-void require_kept(const std::string& what, const FloatFormat& format);
+/// Whether the trainer can keep numbers in the format, or compute in it; else std::invalid_argument, whose text starts
+/// with `what`.
+void require_kept(const std::string& what, const FloatFormat& format, bool computes = false);
 
 /// A level's properties as text, by name: cast_model_type (none, fp32, fp16, bf16, or a format by name or file for
 /// which require_kept holds), patch_functions (true, false), keep_batchnorm_fp32 (none, true, false), master_weights

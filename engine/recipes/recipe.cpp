@@ -10,7 +10,9 @@
 namespace ulp {
 namespace {
 
+/// A table holds no other format: its values follow no fields.
 bool holds(const FloatFormat& outer, const FloatFormat& inner) {
+    if (outer.is_table()) return outer == inner;
     return outer.fraction_bits >= inner.fraction_bits && outer.emax() >= inner.emax() &&
            outer.smallest_exponent() <= inner.smallest_exponent();
 }

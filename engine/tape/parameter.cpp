@@ -21,8 +21,9 @@ void keep_in(const StateFormat& kept, const Context& rounding, Tensor& tensor) {
         amax = std::max(amax, std::abs(static_cast<float>(x)));
     }
     const Real scale = power_of_two_scale(kept.format, amax);
-    const Rounder<Real> round(kept.format, results_of(rounding));
-    for (Real& x : tensor.values()) x = round(x * scale) / scale;
+    for (Real& x : tensor.values()) x *= scale;
+    round_all(kept.format, tensor.values(), results_of(rounding));
+    for (Real& x : tensor.values()) x /= scale;
 }
 
 void Parameter::publish(const Context& rounding) {

@@ -60,13 +60,11 @@ void require_on_grid(const Parameter& parameter) {
     const FloatFormat& format = parameter.value.format();
     if (format == container_format) return;
     if (!maybe_off_grid(BasicMatrixView<const Real>(parameter.value.data(), 1, parameter.value.size()), format)) return;
-    const Rounder<Real> round(format);
-    const auto off = [&](Real x) { return std::bit_cast<RealWord>(round(x)) != std::bit_cast<RealWord>(x) ? 1 : 0; };
-    std::int64_t suspects = 0;
-    for (const Real x : parameter.value.values()) suspects += off(x);
-    for (Index i = 0; suspects > 0 && i < parameter.value.size(); ++i) {
+    Tensor rounded = parameter.value;
+    round_all(format, rounded.values());
+    for (Index i = 0; i < rounded.size(); ++i) {
         const Real x = parameter.value[i];
-        if (off(x) == 0 || std::isnan(x)) continue;  // a NaN may have any payload
+        if (std::bit_cast<RealWord>(rounded[i]) == std::bit_cast<RealWord>(x) || std::isnan(x)) continue;
         throw std::invalid_argument(
             fmt::format("{}: element {} is {}, which is not a number of {}; use assign(), which rounds", parameter.name,
                         i, x, name_of(format)));

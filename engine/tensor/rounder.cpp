@@ -11,6 +11,7 @@ void round_all(const FloatFormat& format, std::span<float> values, const Context
     round_array(format, values, options);
 }
 void round_all(const FloatFormat& format, std::span<double> values, const Context& options) {
+    if (format.is_table()) return round_array(format, values, options);
     const Rounder<double> round(format, options);
     for (double& x : values) x = round(x);
 }

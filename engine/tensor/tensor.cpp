@@ -73,6 +73,10 @@ bool may_go_through_fp32(const ComputeFormat& format) {
 }
 
 void add_step_by_step(std::span<const Real> from, const ComputeFormat& format, Real* to) {
+    for (std::size_t i = 0; format.format.is_table() && i < from.size(); ++i) {  // of fp32 numbers, as RoundedSteps
+        to[i] = static_cast<Real>(round_to(format.format, static_cast<double>(to[i]) + from[i], format.options));
+    }
+    if (format.format.is_table()) return;
     with_steps(format, [&](const auto& s) {
         for (std::size_t i = 0; i < from.size(); ++i) to[i] = s.add(to[i], from[i]);
     });

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <stdexcept>
 
 #include "softfloat/lab/dot_question.hpp"
 #include "softfloat/lab/narrow_discovery.hpp"
@@ -250,6 +251,11 @@ DotUnit unit_of(const TensorCoreModel& model) {
 }
 
 bool can_mask(const DotUnit& unit) {
+    if (const FloatFormat& a = unit.a_format; a.is_table() || unit.b_format.is_table()) {
+        throw std::invalid_argument("a unit is discovered by operands of chosen exponents, and " +
+                                    name_of(a.is_table() ? a : unit.b_format) +
+                                    " is a table of values; ask it in a format with fields");
+    }
     constexpr int most_fraction_bits = 25;  // of the units known
     const Scales scales = scales_of(unit);
     const int least = unit.a_format.smallest_exponent() + unit.b_format.smallest_exponent();

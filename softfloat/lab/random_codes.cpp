@@ -36,6 +36,7 @@ std::uint64_t full_range_code(const FloatFormat& format, std::uint64_t word) {
 std::uint64_t random_code(const FloatFormat& format, DataClass data, std::uint64_t word) {
     const bool sign = (word & 1) != 0;
     const std::uint64_t fraction = word >> 8;
+    if (format.is_table()) return fraction & ((std::uint64_t{1} << format.storage_bits()) - 1);
     const auto spread = static_cast<int>(word >> 40 & 0xFFFF);
     const int range = format.emax() - format.emin();
     switch (data) {

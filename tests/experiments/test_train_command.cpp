@@ -130,10 +130,10 @@ TEST_CASE("ulplab train keeps averages and statistics, starts and reduces as tol
     for (const auto& [given, message] :
          {std::pair{"--ema=2", "the decay of averages is 2"},
           {"--ema=x", "--ema takes DECAY"},
-          {"--ema=0.9:fp64",
-           "within fp32, no table and no one_nan_infinity, since the trainer rounds by fields; fp64 is not"},
+          {"--ema=0.9:fp64", "within fp32, no one_nan_infinity, since the trainer computes by fields; fp64 is not"},
+          {"--statistics=hif8", "since the trainer computes by fields; hif8 is not"},
           {"--ema=0.9::stochastic", "fp32 are not rounded"},
-          {"--statistics=e8m0", "a format with a sign, subnormals and fraction bits"},
+          {"--statistics=e8m0", "--statistics is a format with a sign, subnormals and fraction bits"},
           {"--init=he", "there are default, kaiming_uniform"},
           {"--loss-reduction=none", "not in {mean,sum}"},
           {"--eps=-1", "eps is -1"}}) {

@@ -380,7 +380,7 @@ bool fast_gemm(const Kernels& kernels, const TensorCoreModel& model, const GemmP
         return true;
     }
     GemmProblem problem = given;
-    TensorCoreModel oriented = model;
+    TensorCoreModel oriented = with_fields(model);
     if (better_turned(model, given)) {
         problem = given.transposed();
         std::swap(oriented.a_format, oriented.b_format);

@@ -87,7 +87,16 @@ KernelChoice choose_groups(const TensorCoreModel& model, ChainKind of_two, Chain
 
 }  // namespace
 
-KernelChoice choose_kernel(const TensorCoreModel& model) {
+TensorCoreModel with_fields(const TensorCoreModel& model) {
+    TensorCoreModel same = model;
+    for (FloatFormat* format : {&same.a_format, &same.b_format}) {
+        if (format->is_table()) *format = ieee_format(8, std::max(1, format->fraction_bits));
+    }
+    return same;
+}
+
+KernelChoice choose_kernel(const TensorCoreModel& given) {
+    const TensorCoreModel model = with_fields(given);
     if (is_varied(model)) return none("A unit whose steps vary from its summation's is computed by the definition.");
     switch (model.summation) {
         case Summation::fused:

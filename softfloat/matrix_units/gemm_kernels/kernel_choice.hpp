@@ -26,6 +26,10 @@ struct KernelChoice {
     [[nodiscard]] Grid grid_of(const FloatFormat& format) const;
 };
 
+/// The model with formats of fp32's exponents instead of tables of values: where fp32 carries the operands, the same
+/// unit, since a table's digits and exponents are counted like those of such a format.
+TensorCoreModel with_fields(const TensorCoreModel& model);
+
 KernelChoice choose_kernel(const TensorCoreModel& model);
 
 }  // namespace ulp::gemm_kernels

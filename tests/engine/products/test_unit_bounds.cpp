@@ -15,6 +15,7 @@
 #include "softfloat/matrix_units/chain_dot.hpp"
 #include "softfloat/matrix_units/gemm.hpp"
 #include "softfloat/matrix_units/policies.hpp"
+#include "softfloat/names.hpp"
 
 namespace {
 
@@ -60,7 +61,7 @@ TensorCoreModel random_unit(Picks& pick) {
     TensorCoreModel m;
     const auto operand = [&] {
         return pick.of({formats::fp16, formats::bf16, formats::tf32, formats::e4m3, formats::e5m2, formats::fp32,
-                        ieee_format(4, 5)});
+                        ieee_format(4, 5), format_by_name("hif8")});
     };
     m.a_format = operand();
     m.b_format = pick.one_in(3) ? operand() : m.a_format;

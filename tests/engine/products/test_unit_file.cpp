@@ -116,6 +116,9 @@ TEST_CASE("what is wrong with a file is said in one sentence that names the fiel
     CHECK(is_said(changed(hopper, "\"kind\": \"floating_point\"", "\"kind\": \"float\""),
                   "choose one of floating_point"));
     CHECK(is_said(changed(hopper, "\"accumulator\": \"fp32\"", "\"accumulator\": \"fp64\""), "fit fp32"));
+    CHECK(is_said(changed(hopper, "\"accumulator\": \"fp32\"", "\"accumulator\": \"hif8\""), "is hif8; each format"));
+    CHECK(is_said(changed(hopper, "\"a_format\": \"fp16\"", R"("a_format": {"name": "tenths", "values": [0, 0.1]})"),
+                  "is tenths, a table of values; 0.1 has more than 1 binary digits"));
     CHECK(is_said(changed("x86:vdpbf16ps.bf16.fp32", "\"nan\"", "\"fraction_bits\": 3, \"nan\""),
                   "\"fraction_bits\" is not known"));
     CHECK(is_said(changed("gfx942:mfma.fp16.fp32", "\"fraction_bits\": 24", "\"fraction_bits\": 32"),
@@ -164,9 +167,10 @@ TensorCoreModel random_unit(std::uint64_t trial) {
     const auto draw = [&](std::uint64_t index, int least, int most) {
         return least + static_cast<int>(ulp::random_word(trial, index) % static_cast<unsigned>(most - least + 1));
     };
-    const ulp::FloatFormat inputs[] = {ulp::formats::fp16, ulp::formats::bf16, ulp::formats::e4m3, ulp::formats::e2m1};
+    const ulp::FloatFormat inputs[] = {ulp::formats::fp16, ulp::formats::bf16, ulp::formats::e4m3, ulp::formats::e2m1,
+                                       ulp::format_by_name("hif8")};
     TensorCoreModel model;
-    model.a_format = model.b_format = inputs[draw(0, 0, 3)];
+    model.a_format = model.b_format = inputs[draw(0, 0, 4)];
     model.group_size = draw(2, 1, 8) * 4;
     model.instruction_k = std::min(draw(1, 1, 4) * model.group_size, 64) / model.group_size * model.group_size;
     model.fraction_bits = draw(3, 8, 30);

@@ -100,3 +100,25 @@ def test_the_program_reads_packed_codes_where_they_are_named(program, tmp_path):
     (tmp_path / "x.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + bytes([0x73, 0x22]))
     program("quantize", tmp_path / "x.safetensors", tmp_path / "q.npz", "--format", "fp16")
     assert numpy.load(tmp_path / "q.npz")["x.dequantized"].tolist() == [1.5, 6, 1, 1]
+
+
+def test_a_table_of_values_is_a_format_of_units(program, tmp_path):
+    file = tmp_path / "unit.json"
+    model = json.loads(ulplab.unit("sm_90:mma.fp16.fp32").description)
+    for name in ("hif8", "posit8", "int8"):
+        file.write_text(json.dumps(model | {"a_format": name, "b_format": name}))
+        codes = numpy.random.default_rng(1).integers(0, 256, (2, 64, 16), "u1")
+        a, b = numbers = ulplab.decode(codes, name).astype("f8")
+        numbers[~numpy.isfinite(numbers) | (numbers == 0)] = 1
+        exponents = numpy.frexp(numbers)[1]
+        largest = (exponents[0, :, None] + exponents[1]).max(-1, keepdims=True) - 2
+        terms = numpy.trunc(numpy.ldexp(a[:, None] * b, 25 - largest))  # cut off below 2^-25 of the largest one's binade
+        expected = ulplab.round(numpy.ldexp(terms.sum(-1), largest[..., 0] - 25), "fp32", "toward_zero")
+        assert (ulplab.matmul(a, b.T, unit=str(file)) == expected).all(), name
+        codes = ulplab.encode(numbers, name)
+        assert (ulplab.matmul(codes[0], codes[1].T, unit=str(file)) == expected).all(), name
+    file.write_text(json.dumps(model | {"a_format": "hif8"}))
+    with pytest.raises(ValueError, match="1.0625.* hif8"):
+        ulplab.matmul(numpy.full((1, 16), 1.0625), numpy.ones((16, 1)), unit=str(file))
+    code, text = refusal(program, "discover", "--unit", "soft:ieee", "--format", "hif8,fp32")
+    assert code == 2 and "hif8 is a table of values" in text

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/data/generated.hpp"
+#include "engine/recipes/levels.hpp"
 #include "engine/recipes/product_rules.hpp"
 #include "engine/tape/scaled_matmul.hpp"
 #include "engine/tensor/random.hpp"
@@ -17,6 +18,7 @@
 #include "engine/training/schedule.hpp"
 #include "engine/training/trainer.hpp"
 #include "softfloat/matrix_units/units.hpp"
+#include "softfloat/names.hpp"
 #include "softfloat/round.hpp"
 
 namespace {
@@ -333,6 +335,52 @@ TEST_CASE("operands on unequal grids keep to their sides in all three products o
     CHECK(y.gradient()[0] == 2.25F);
     CHECK(a.gradient()[0] == 2.25F);  // dy on E4M3's grid, times b on E5M2's: 2.25 * 1
     CHECK(b.gradient()[0] == 2.25F);  // 1.125 * 2: dy on E5M2's grid
+}
+
+TEST_CASE("a training run in a table of values is the loop that rounds each weight, activation and gradient") {
+    const FloatFormat hif8 = format_by_name("hif8");
+    const Recipe recipe = Level("O2", {{"cast_model_type", "hif8"}, {"loss_scale", "1"}}).recipe();
+    const Engine engine(recipe, make_backend("soft:ieee"));
+    using Square = std::vector<float>;  // 4 examples of 4 numbers; 4 x 4 weights
+    const auto rounded = [&](Square a, const Square& added = Square(16)) {
+        for (std::size_t i = 0; i < 16; ++i) a[i] = round_to(hif8, a[i] + added[i]);
+        return a;
+    };
+    // The sums of a(i, k) b(k, j), of matrices whose rows are `ai` and `bk` numbers apart and columns the others.
+    const auto product = [&](const Square& a, std::size_t ai, const Square& b, std::size_t bk) {
+        Square d(16);
+        for (std::size_t n = 0, k = 0; n < 64; k = ++n % 4) {
+            d[n / 4] += a[n / 16 * ai + k * (5 - ai)] * b[k * bk + n / 4 % 4 * (5 - bk)];
+        }
+        return rounded(d);
+    };
+    Random random(5);
+    Square x(16), target(16), w(16);
+    for (std::size_t i = 0; i < 16; ++i) {
+        x[i] = static_cast<float>(random.normal());
+        w[i] = static_cast<float>(random.normal());
+        target[i] = static_cast<float>(i % 5) / 8;  // y - target is exact
+    }
+    Model model(recipe, 1);
+    Parameter& weight = model.add("w", {4, 4}, Init::constant(0));
+    weight.assign(Tensor({4, 4}, w));
+    Optimizer optimizer(model, {.learning_rate = 0.125});
+    for (int step = 0; step < 8; ++step) {
+        Tape tape(engine);
+        const Var h = linear(tape.input(Tensor({4, 4}, x)), tape.parameter(weight));
+        const Var y = add(linear(h, tape.parameter(weight)), h);
+        tape.backward(mse(y, Tensor({4, 4}, target)));
+        optimizer.step();
+        const Square x8 = rounded(x), v = rounded(w), own_h = product(x8, 4, v, 1);
+        const Square own_y = rounded(product(own_h, 4, v, 1), own_h);
+        Square dy = own_y;
+        for (std::size_t i = 0; i < 16; ++i) dy[i] = round_to(hif8, (dy[i] - target[i]) / 8);
+        const Square dh = rounded(product(dy, 4, v, 4), dy);
+        const Square dw = rounded(product(dy, 1, own_h, 4), product(dh, 1, x8, 4));
+        for (std::size_t i = 0; i < 16; ++i) w[i] -= 0.125F * dw[i];
+        CHECK(std::ranges::equal(y.value().values(), own_y));
+        CHECK(std::ranges::equal(weight.updated().values(), w));
+    }
 }
 
 TEST_CASE("delayed scales continue from a checkpoint") {

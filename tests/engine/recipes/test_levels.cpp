@@ -65,10 +65,13 @@ TEST_CASE("senseless levels are refused with an explanation") {
     refuses("O2", {{"loss_scale", "12x"}}, "not '12x'");
     refuses("O2", {{"cast_model_type", "fp17"}},
             "cast_model_type cannot be 'fp17'; it is one of a number format by name or file, none, fp32, fp16, bf16");
-    for (const char* format : {"hif8", "binary8p3se", "ue4m3", "e8m0", "binary16p16ue"}) {
-        refuses("O2", {{"cast_model_type", format}}, "the trainer rounds by fields");
+    for (const char* format : {"binary8p3se", "ue4m3", "e8m0", "binary16p16ue"}) {
+        refuses("O2", {{"cast_model_type", format}}, "the trainer computes by fields");
     }
-    CHECK(Level("O2", {{"cast_model_type", "e3m4"}}).recipe().weights == format_by_name("e3m4"));
+    for (const char* format : {"e3m4", "hif8"}) {
+        CHECK(Level("O2", {{"cast_model_type", format}}).recipe().weights == format_by_name(format));
+    }
+    refuses("O3", {{"cast_model_type", "hif8"}}, "without master_weights=true cast_model_type is a format with a sign");
     CHECK(Level("O3", {{"cast_model_type", "binary12p8sf"}}).recipe().update == format_by_name("binary12p8sf"));
     refuses("O2", {{"master", "true"}}, "no property 'master'; a level has cast_list, cast_model_type");
     CHECK_NOTHROW(Level("O1", {{"cast_model_type", "fp32"}}));
