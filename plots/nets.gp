@@ -3,7 +3,7 @@
 names = '"CNN" "CNN with batch normalisation" "LSTM" "Transformer (layer norm)"'
 array colour_of[4] = [9, 5, 10, 7]   # of no format
 kinds = '"weights" "activations" "weight gradients" "activation gradients"'
-if (page) { set multiplot layout 4,1 margins 0.14,0.96,0.07,0.91 spacing 0,0.08 } else {
+if (page) { set multiplot layout 4,1 margins 0.14,0.96,0.085,0.91 spacing 0,0.075 } else {
 set multiplot title title_text noenhanced font large layout 2,2 margins 0.075,0.985,0.205,0.83 spacing 0.08,0.14 }
 set xrange [-48:8]
 top = 42
@@ -19,8 +19,8 @@ do for [r=1:4] { set label 10+r word(kinds, r) at screen (page ? 0.02 + 0.5 * ((
 still = format eq 'png'
 do for [net=0:3] {
     first = 4 * frames * net
-    set title (word(series(first + 1), 1) eq 'resnet20' ? 'ResNet-20' : word(names, net + 1)) font small offset 0,-0.6
-    set xlabel (net > 1 ? 'binade' : '') offset 0,0.3
+    set title (word(series(first + 1), 1) eq 'resnet20' ? 'ResNet-20' : word(names, net + 1)) font small offset 0,(page ? -0.9 : -0.6)
+    set xlabel (net > (page ? 2 : 1) ? 'binade' : '') offset 0,0.3
     plot for [r=0:3] for [f=1:frames:(still ? frames - 1 : 1)] 'data.csv' \
             using (x_of(series(first + r * frames + f))):(100 * column(5)) \
             with lines linetype colour_of[r + 1] dashtype 0+(still && f == 1 ? 3 : 1) notitle, \

@@ -217,8 +217,15 @@
     svg.addEventListener('pointerleave', () => { from = null; frame.setAttribute('visibility', 'hidden'); hide(); });
     svg.addEventListener('dblclick', () => show(whole));
 
-    // A button for each name in the key; curves without a name go with the one of their colour.
+    // A button for each name, folded where the names stand at the curves; curves without a name go with the one of their colour.
     const names = [...new Set(all().map(curve => curve.name.split(' minus ')[0]).filter(Boolean))];
+    const key = drawing.querySelector('.key');
+    let place = tools;
+    if (!key && names.length > 1) {
+      place = document.createElement('details');
+      place.innerHTML = '<summary>curves</summary>';
+      tools.append(place);
+    }
     for (const name of names.length > 1 ? names : []) {
       const own = all().filter(curve => curve.name.split(' minus ')[0] === name);
       const companions = all().filter(curve => !curve.name && own.some(o => o.colour === curve.colour && o.panel === curve.panel));
@@ -229,8 +236,8 @@
       });
       element.setAttribute('aria-pressed', true);
       element.style.borderLeftColor = own[0].colour;
+      place.append(element);
     }
-    const key = drawing.querySelector('.key');
     if (key) key.replaceWith(tools); else drawing.append(tools);
   }
 

@@ -36,17 +36,8 @@ set output figure . '.' . format
 
 # bf16, fp16, fp8, fp4, -, tf32, -, fp32, and three more of no format: a format has its colour in every figure (colours_of in experiments/framework/chart.cpp).
 array colours[11] = [0x0072B2, 0xD55E00, 0x009E73, 0xC2659A, 0xC47F00, 0x2E94CC, 0x8C7A10, 0x777777, 0x8566D6, 0xC9405F, 0xA0654A]
-set linetype 1 linecolor rgb colours[1] linewidth 2.5 pointtype 7 pointsize 0.6 * mark_scale
-set linetype 2 linecolor rgb colours[2] linewidth 2.5 pointtype 5 pointsize 0.6 * mark_scale
-set linetype 3 linecolor rgb colours[3] linewidth 2.5 pointtype 9 pointsize 0.7 * mark_scale
-set linetype 4 linecolor rgb colours[4] linewidth 2.5 pointtype 13 pointsize 0.7 * mark_scale
-set linetype 5 linecolor rgb colours[5] linewidth 2.5 pointtype 11 pointsize 0.7 * mark_scale
-set linetype 6 linecolor rgb colours[6] linewidth 2.5 pointtype 4 pointsize 0.7 * mark_scale
-set linetype 7 linecolor rgb colours[7] linewidth 2.5 pointtype 6 pointsize 0.7 * mark_scale
-set linetype 8 linecolor rgb colours[8] linewidth 2.5 pointtype 8 pointsize 0.7 * mark_scale
-set linetype 9 linecolor rgb colours[9] linewidth 2.5 pointtype 7 pointsize 0.6 * mark_scale
-set linetype 10 linecolor rgb colours[10] linewidth 2.5 pointtype 9 pointsize 0.7 * mark_scale
-set linetype 11 linecolor rgb colours[11] linewidth 2.5 pointtype 4 pointsize 0.7 * mark_scale
+array marks[11] = [7, 5, 9, 13, 11, 4, 6, 8, 7, 9, 4]
+set for [i=1:11] linetype i linecolor rgb colours[i] linewidth 2.5 pointtype marks[i] pointsize (i < 3 || i == 9 ? 0.6 : 0.7) * mark_scale
 set linetype cycle 11
 mark_colour = 0x777777   # lines that mark a limit
 

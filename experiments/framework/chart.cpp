@@ -28,6 +28,9 @@ std::size_t longest_name(const Axis& axis) {
     return longest;
 }
 
+/// Letters in a line below the rows of a page's runs, whose names take the other half.
+constexpr std::size_t row_label = 20;
+
 /// Degrees by which a page turns the names of many categories.
 int name_slant(const Axis& axis) { return longest_name(axis) > 14 ? 60 : 35; }
 
@@ -63,8 +66,11 @@ std::string settings_of(char letter, const Axis& axis, std::size_t widest) {
                             gnuplot_lines(wrapped(axis.label, letter == 'y' ? 44 : 90)));
     }
     if (axis.label.size() > widest) {
-        text += fmt::format("if (page) {{ set {}label {} noenhanced{} }}\n", letter,
-                            gnuplot_lines(wrapped(axis.label, widest)), letter == 'x' ? "; set bmargin 4.9" : "");
+        text += fmt::format(
+            "if (page) {{ set {}label {} noenhanced{} }}\n", letter, gnuplot_lines(wrapped(axis.label, widest)),
+            letter == 'x'
+                ? fmt::format("; set bmargin {}", 2.6 + 1.15 * static_cast<double>(wrapped(axis.label, widest).size()))
+                : "");
     }
     if (axis.log_base > 1) text += fmt::format("set logscale {} {}\n", letter, axis.log_base);
     if (const std::string format = format_of(axis); !format.empty()) {
@@ -76,9 +82,9 @@ std::string settings_of(char letter, const Axis& axis, std::size_t widest) {
             return own ? fmt::format("{}", *own) : of_data;
         };
         text += fmt::format(
-            "if (page) {{ stats [*:*] [*:*] 'data.csv' using (strcol(1) eq figure ? column(3) : NaN) nooutput; "
-            "if (exists('STATS_max')) {{ set xtics tic({} - {}) }} }}\n",  // not where nothing is finite
-            end(axis.to, "STATS_max"), end(axis.from, "STATS_min"));
+            "if (page) {{ stats [*:*] [*:*] 'data.csv' using (strcol(1) eq figure ? {}column(3) : NaN) nooutput; "
+            "if (exists('STATS_max')) {{ x_span = {} - {}; set xtics tic(x_span) }} }}\n",  // it may be that none is
+            axis.numbers == Numbers::percent ? "100 * " : "", end(axis.to, "STATS_max"), end(axis.from, "STATS_min"));
     }
     if (axis.step > 0) {
         const bool dense = axis.log_base < 2 && axis.from && axis.to && *axis.to - *axis.from > 6 * axis.step;
@@ -102,23 +108,28 @@ std::string place(const std::optional<double>& at, int edge) {
     return at ? fmt::format("first {}", *at) : fmt::format("graph {}", edge);
 }
 
-/// `before`: upright lines with words on the same side that come before it; on a page they stand one below the other.
-std::string label_of(const Guide& guide, std::size_t number, bool is_level, bool is_area, int before) {
-    const char* side = guide.opposite == is_level ? "left" : "right";
+/// A line's words on a page, above the panel, where no curve crosses them.
+std::vector<std::string> words_above(const Guide& guide, bool is_level) {
+    return wrapped((is_level ? "dashed: " : "") + guide.text, 30);
+}
+
+/// `above`: lines of words that stand above a page's panel, its own the last of them; 0: it stands at its line.
+std::string label_of(const Guide& guide, std::size_t number, bool is_level, bool is_area, std::size_t above) {
+    const bool is_last = is_area && guide.left && !guide.right;  // an area up to the right edge: the words end there
+    const char* side = guide.opposite == is_level && !is_last ? "left" : "right";
+    const double shift = is_last ? 0 : guide.opposite ? -0.7 : 0.7;
+    const std::string left = is_last ? "graph 0.99" : guide.left ? place(guide.left, 0) : "graph 0.015";
     const std::string at = is_level ? fmt::format("graph {},first {}", guide.opposite ? 0.02 : 0.98, *guide.bottom)
-                                    : fmt::format("{},{}", guide.left ? place(guide.left, 0) : "graph 0.015",
-                                                  guide.top ? place(guide.top, 1) : "graph 0.95");
-    const std::string offset =
-        is_level ? "0,0.6" : fmt::format("{},{}", guide.opposite ? -0.7 : 0.7, guide.top ? -0.9 : 0.0);
-    const bool is_upright = !is_level && !is_area;
-    const std::string words = gnuplot_lines(wrapped(guide.text, is_upright ? 24 : 100));
+                                    : left + "," + (guide.top ? place(guide.top, 1) : "graph 0.95");
+    const std::string offset = is_level ? "0,0.6" : fmt::format("{},{}", shift, guide.top ? -0.9 : 0.0);
+    const std::string words = gnuplot_lines(wrapped(guide.text, is_level || is_area ? 100 : 24));
     std::string text = fmt::format("set label {} {} at {} {} offset {} noenhanced font {} front\n", number, words, at,
                                    side, offset, is_area ? "small" : "tiny textcolor rgb 0x555555");
-    if (is_upright) {
-        text += fmt::format("if (page) {{ set label {} {} offset {},{} }}\n", number,
-                            gnuplot_lines(wrapped(guide.text, 16)), guide.opposite ? -0.7 : 0.7, -0.9 - 2.4 * before);
-    }
-    return text;
+    if (above == 0) return text;
+    return text + fmt::format("if (page) {{ set label {} {} at {},graph 1 {} offset {},{} }}\n", number,
+                              gnuplot_lines(words_above(guide, is_level)), is_level ? "graph 1" : left,
+                              is_level ? "right" : side, is_level ? 0 : -shift,
+                              0.95 * static_cast<double>(above) - 0.3);
 }
 
 std::string rgb_of(int colour, bool is_area) {
@@ -138,7 +149,9 @@ double beyond_room(const Figure& drawing) {
 std::string guides_of(const Figure& drawing) {
     std::string text;
     std::size_t count = 0;
-    std::array<int, 2> upright_lines{};  // by the side of their words
+    std::size_t above = 0;
+    const auto levels =
+        std::ranges::count_if(drawing.guides, [](const Guide& g) { return g.bottom && g.bottom == g.top; });
     for (const Guide& guide : drawing.guides) {
         ++count;
         const bool is_level = guide.bottom && guide.bottom == guide.top;
@@ -151,10 +164,11 @@ std::string guides_of(const Figure& drawing) {
                         : fmt::format("set object {} rectangle {} behind fillcolor {} fillstyle solid {} noborder\n",
                                       count, ends, colour, guide.strength);
         if (guide.text.empty()) continue;
-        int& before = upright_lines.at(guide.opposite ? 1 : 0);
-        text += label_of(guide, count, is_level, !is_line, before);
-        before += is_line && !is_level ? 1 : 0;
+        const bool is_above = is_line && (!is_level || levels == 1);
+        if (is_above) above += words_above(guide, is_level).size();
+        text += label_of(guide, count, is_level, !is_line, is_above ? above : 0);
     }
+    if (above > 0) text += fmt::format("if (page) {{ set tmargin {} }}\n", static_cast<double>(above) + 0.6);
     // What the axis cannot show lies in a band of its own.
     std::optional<double> low, high;
     for (const Look& look : drawing.looks) {
@@ -327,37 +341,27 @@ std::string plot_of(const std::vector<Drawn>& shown, const Axes& axes) {
     return fmt::format("even = 1\nbefore = 0\nnow = 0\nplot {}\n", fmt::join(clauses, ", \\\n    "));
 }
 
-/// Few curves with short names have them at their ends, as in line_chart (html.hpp), if they end at the right edge.
+/// Few curves with short names have them at their ends, as in line_chart (html.hpp), and histograms at their peaks.
 std::string one_panel(const Figure& drawing) {
     std::vector<Drawn> shown = shown_in(drawing, 0);
-    std::vector<std::string> names, colours, dashes, none;
-    std::size_t longest = 0;
-    bool curves = drawing.key != Key::none;
+    std::vector<Named> named;
+    std::size_t curves = 0, histograms = 0;
     for (Drawn& drawn : shown) {
         const Look& look = drawn.look;
         const std::string name = look.title.value_or(drawing.series[drawn.number - 1].name);
         if (name.empty() || look.mark == Mark::none) continue;
-        curves = curves && (look.mark == Mark::lines || look.mark == Mark::linespoints || look.mark == Mark::steps);
-        longest = std::max(longest, name.size());
-        names.push_back(gnuplot_string(name));
-        colours.push_back(rgb_of(look.colour, false).substr(4));
-        dashes.push_back(fmt::format("{}", look.dash));
-        none.emplace_back("NaN");
-        drawn.end = names.size();
+        curves += look.mark == Mark::lines || look.mark == Mark::linespoints || look.mark == Mark::steps ? 1 : 0;
+        histograms += look.mark == Mark::histogram ? 1 : 0;
+        named.push_back({name, look.colour, look.dash});
+        drawn.end = named.size();
     }
-    if (!curves || names.empty() || names.size() > few_curves || longest > brief_name) {
+    const bool alike = curves == named.size() || histograms == named.size();
+    const std::string ends = drawing.key == Key::none || !alike ? "" : ends_of(named, histograms > 0);
+    if (ends.empty()) {
         for (Drawn& drawn : shown) drawn.end = 0;
         return plot_of(shown, drawing.axes);
     }
-    return fmt::format(
-               "ends = {}\nlongest_name = {}\narray end_x[ends] = [{}]\n"
-               "array end_y[ends] = [{}]\narray end_names[ends] = [{}]\narray end_colours[ends] = [{}]\n"
-               "array end_dashes[ends] = [{}]\n"
-               "end(i, x, y) = (x == x && y == y && abs(y) < 1e300 && (y > 0 || !y_log) ? (end_x[i] = x, end_y[i] = y) "
-               ": 0, y)\n",
-               names.size(), longest, fmt::join(none, ", "), fmt::join(none, ", "), fmt::join(names, ", "),
-               fmt::join(colours, ", "), fmt::join(dashes, ", ")) +
-           plot_of(shown, drawing.axes) + plot_template("ends.gp");
+    return ends + plot_of(shown, drawing.axes) + plot_template("ends.gp");
 }
 
 /// Two panels beside each other, or two rows of them.
@@ -399,6 +403,32 @@ constexpr std::size_t formatless = 5;
 
 }  // namespace
 
+std::string ends_of(const std::vector<Named>& curves, bool at_peaks) {
+    const auto bands = static_cast<std::size_t>(std::ranges::count(curves, pale, &Named::colour));
+    std::size_t longest = 0, longest_line = 0, lines = 0;
+    std::string text = fmt::format("ends = {}\nat_peaks = {:d}\npanel_below = 0\n", curves.size(), at_peaks);
+    for (const char* part : {"x", "y", "names", "wrapped", "lines", "colours", "dashes"}) {
+        text += fmt::format("array end_{}[ends]\n", part);
+    }
+    for (std::size_t i = 1; const Named& curve : curves) {
+        const std::vector<std::string> parts = wrapped(curve.name, end_width);
+        longest = std::max(longest, curve.name.size());
+        for (const std::string& part : parts) longest_line = std::max(longest_line, part.size());
+        lines += parts.size();
+        text += fmt::format(
+            "end_x[{0}] = NaN; end_y[{0}] = NaN; end_names[{0}] = {1}; end_wrapped[{0}] = {2}; "
+            "end_lines[{0}] = {3}; end_colours[{0}] = {4}; end_dashes[{0}] = {5}\n",
+            i++, gnuplot_string(curve.name), gnuplot_lines(parts), parts.size(), rgb_of(curve.colour, false).substr(4),
+            curve.dash);
+    }
+    const std::size_t most = at_peaks ? 3 : most_ends + bands;
+    if (lines == 0 || curves.size() > most || longest > longest_end || lines > 2 * most_ends) return "";
+    return text + fmt::format(
+                      "longest_name = {}\nlongest_line = {}\nend(i, x, y) = (x == x && y == y && abs(y) < 1e300 "
+                      "&& (y > 0 || !y_log){} ? (end_x[i] = x, end_y[i] = y) : 0, y)\n",
+                      longest, longest_line, at_peaks ? " && !(y <= end_y[i])" : "");
+}
+
 int formatless_colour(std::size_t i) { return by_preference.at(i % formatless); }
 
 std::vector<int> colours_of(const std::vector<std::string>& names, std::vector<int> taken) {
@@ -431,7 +461,12 @@ std::vector<int> colours_of(const std::vector<std::string>& names, std::vector<i
 int page_foot(const Figure& drawing) {
     const Axis& x = drawing.axes.x;
     if (drawing.plot == "pairs") return 205;  // long names, turned
-    if (drawing.plot == "curves" || (!x.names.empty() && x.names.size() <= 3 && !x.label.empty())) return 70;
+    if (drawing.plot == "seeds") {            // a row each
+        return static_cast<int>(26 * drawing.series.size() + 18 * wrapped(x.label, row_label).size()) - 160;
+    }
+    if (drawing.plot == "curves" || drawing.plot == "differences" ||
+        (!x.names.empty() && x.names.size() <= 3 && !x.label.empty()))
+        return 70;
     if (x.names.size() <= 3) return 30;
     const double letter = name_slant(x) == 60 ? 6.4 : 4.3;  // the height of one, turned
     return 30 + static_cast<int>(letter * static_cast<double>(longest_name(x))) - (x.label.empty() ? 20 : 0);
@@ -439,9 +474,9 @@ int page_foot(const Figure& drawing) {
 
 std::string axis_settings(const Figure& drawing) {
     const auto& [x, y] = drawing.axes;
-    const bool is_low = drawing.plot == "seeds" || drawing.plot == "differences" || drawing.plot == "curves";
     std::string text = fmt::format("x_log = {:d}\ny_log = {:d}\n", x.log_base > 1, y.log_base > 1) +
-                       settings_of('x', x, 34) + settings_of('y', y, is_low ? 14 : 24);
+                       settings_of('x', x, drawing.plot == "seeds" ? row_label : 34) +
+                       settings_of('y', y, drawing.plot == "curves" ? 14 : 20);
     if (x.room > 0 || y.room > 0) {
         text += fmt::format("set offsets {0}, {0}, graph {1}, graph {2}\n", x.room, y.room, y.from ? 0 : y.room);
     }
@@ -460,9 +495,10 @@ std::string chart(const Figure& drawing) {
         text += fmt::format("set tmargin {}\nset title offset 0,{}\n", 3.6 + drawing.key_rows, drawing.key_rows - 0.1);
     }
     const bool binades = std::ranges::count(drawing.looks, Mark::histogram, &Look::mark) > 0;
-    text += fmt::format("set clip two\nset boxwidth {}\n", binades ? 1 : drawing.bar_width) + guides_of(drawing);
-    text += fmt::format("bars = {}\nif (page) {{ set key off; set tmargin 1; set rmargin 3 }}\n",
-                        drawing.series.size() * drawing.axes.x.names.size());
+    text += fmt::format(
+                "set clip two\nset boxwidth {}\nbars = {}\nif (page) {{ set key off; set tmargin 1; set rmargin 3 }}\n",
+                binades ? 1 : drawing.bar_width, drawing.series.size() * drawing.axes.x.names.size()) +
+            guides_of(drawing);
     return text + (drawing.panels.empty() ? one_panel(drawing) : panels_of(drawing));
 }
 

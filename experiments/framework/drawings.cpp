@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "experiments/framework/card_evidence.hpp"
+#include "experiments/framework/figures.hpp"
 #include "experiments/framework/html.hpp"
 
 namespace ulp {
@@ -119,8 +120,11 @@ std::string key_html(std::string_view svg) {
         if (name.starts_with("gnuplot_plot_") || name.find('<') != std::string::npos ||
             colour >= std::min(at, svg.size()))
             continue;
-        if (svg.find("<text>" + name + "</text>") != std::string_view::npos) continue;  // stands at the curve's end
         const std::string whole = name.substr(0, name.find(" minus "));  // has the colour of its difference
+        const auto is_written = [svg](const std::string& part) {
+            return svg.find("<text>" + part + "</text>") != std::string_view::npos;
+        };
+        if (is_written(whole) || std::ranges::all_of(wrapped(whole, end_width), is_written)) continue;  // at its curve
         if (html.find(">" + name + "<") != std::string::npos || html.find(">" + whole + "<") != std::string::npos)
             continue;
         html += fmt::format("<span style=\"border-color:{}\">{}</span>\n",

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "experiments/framework/files.hpp"
+#include "experiments/framework/html.hpp"
 #include "experiments/framework/long_work.hpp"
 #include "experiments/framework/machine.hpp"
 #include "experiments/framework/record.hpp"
@@ -87,15 +88,23 @@ std::string recoloured(const Figure& drawing) {
     for (std::size_t i = 0; i < std::min<std::size_t>(palette_size, colours.size()); ++i) {
         text += fmt::format("set linetype {} linecolor rgb colours[{}]\n", i + 1, colours[i]);
     }
-    return text + fmt::format("reference_colour = colours[{}]\n", colours.empty() ? 8 : colours.front());
+    text += fmt::format("reference_colour = colours[{}]\n", colours.empty() ? 8 : colours.front());
+    if (drawing.plot != "curves") return text;
+    std::vector<Named> named;
+    for (std::size_t i = 0; i < arms.size(); ++i) named.push_back({arms[i], colours[i]});
+    if (std::ranges::count(drawing.variables, "one_seed", &PlotVariable::first) == 0) {
+        named.push_back({drawing.series.front().name, pale});
+    }
+    return text + "ends = 0\n" + ends_of(named);
 }
 
 std::string script(const Figure& drawing) {
+    std::string how = drawing.plot.empty() ? chart(drawing) : plot_template(drawing.plot + ".gp");
+    replace_all(how, "@ends@", plot_template("ends.gp"));
     return fmt::format(
         "# Draws {0}.svg, {0}.page.svg and {0}.png from data.csv: gnuplot -d {0}.gp\n"
         "{1}do for [format in \"svg page.svg png\"] {{\nload 'style.gp'\n{2}{3}{4}}}\n",
-        drawing.name, variables_of(drawing), recoloured(drawing), axis_settings(drawing),
-        drawing.plot.empty() ? chart(drawing) : plot_template(drawing.plot + ".gp"));
+        drawing.name, variables_of(drawing), recoloured(drawing), axis_settings(drawing), how);
 }
 
 bool is_drawn(const fs::path& folder, const std::string& name) {

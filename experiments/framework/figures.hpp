@@ -35,6 +35,17 @@ std::string gnuplot_lines(const std::vector<std::string>& lines);
 /// Height of what stands below a page's drawing, in its pixels: numbers or turned names, and the label.
 int page_foot(const Figure& drawing);
 std::string axis_settings(const Figure& drawing);
+/// As many curves have their names, up to so long, at their ends; on a page in lines of `end_width`.
+constexpr std::size_t most_ends = 5, longest_end = 24, end_width = 11;
+/// A curve by its name, its number in the palette, and its dashes.
+struct Named {
+    std::string name;
+    int colour;
+    int dash = 1;
+};
+/// What plots/ends.gp needs to write the names at the curves' ends, or at their peaks; empty for too many or too long
+/// ones.
+std::string ends_of(const std::vector<Named>& curves, bool at_peaks = false);
 /// What a drawing without a template sets then, and plots.
 std::string chart(const Figure& drawing);
 

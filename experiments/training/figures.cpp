@@ -98,7 +98,7 @@ std::string caption_end(const Curves& curves, std::size_t window, bool leaves_pa
 void add_upper_panel(Figure& figure, const Curves& curves, const Placed& placed) {
     const std::size_t paired = std::ranges::min(curves.values, {}, &std::vector<std::vector<double>>::size).size();
     const Band band = band_of(curves.values.front(), steps_of(curves));
-    figure.series.push_back(placed.band(fmt::format("{} of all seeds", curves.names.front()), band.low, band.high));
+    figure.series.push_back(placed.band(fmt::format("all seeds of {}", curves.names.front()), band.low, band.high));
     for (std::size_t a = 0; a < curves.names.size(); ++a) {
         std::vector<double> means;
         for (std::size_t step = 0; step < steps_of(curves); ++step) {
@@ -112,7 +112,7 @@ void add_upper_panel(Figure& figure, const Curves& curves, const Placed& placed)
 void add_lower_panel(Figure& figure, const Curves& curves, const Differences& differences, const Placed& placed) {
     const std::string& reference = curves.names.front();
     figure.series.push_back(
-        placed.band(fmt::format("seeds of {} minus their mean", reference), differences.low, differences.high));
+        placed.band(fmt::format("all seeds of {} minus their mean", reference), differences.low, differences.high));
     for (std::size_t a = 1; a < curves.names.size(); ++a) {
         figure.series.push_back(
             {fmt::format("{} minus {}", curves.names[a], reference), formats::fp64, placed(differences.arms[a - 1])});
@@ -277,7 +277,7 @@ Figure figure_of_seeds(const Comparison& comparison, std::size_t score, const Qu
     }
     figure.meaning += ".";
     figure.plot = "seeds";
-    figure.axes.y.label =
+    figure.axes.x.label =
         fmt::format("{}{}, minus {}", text.name, text.unit.empty() ? "" : ", " + text.unit, reference);
     return figure;
 }

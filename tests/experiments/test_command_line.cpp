@@ -370,7 +370,7 @@ TEST_CASE("runs that are not finite are drawn, too") {
     CHECK(astray.exit_code == 1);
     CHECK(astray.output.find("cannot draw") == std::string::npos);
     CHECK(read_file(out / "feedforward/error.svg").find("No value is finite") != std::string::npos);
-    CHECK(read_file(out / "feedforward/loss.svg").find("fp32 of all seeds") != std::string::npos);
+    CHECK(read_file(out / "feedforward/loss.svg").find("all seeds of fp32") != std::string::npos);
 }
 
 TEST_CASE("another file under the same path is another request") {

@@ -268,6 +268,12 @@ TEST_CASE("a drawing has the names of its curves as text, and a format its colou
     CHECK(has(page, "<span class=\"key\">\n<span style=\"border-color:rgb(213,94,0)\">fp16</span>\n</span>"));
     result.figures.front().svg.insert(result.figures.front().svg.find("<g id"), "<text>fp16</text>");
     CHECK_FALSE(has(page_of({result}, "report-overflow.html"), "<span class=\"key\">"));  // at the curve's end
+    const std::string other =
+        "<g id=\"gnuplot_plot_1\" ><title>fp16 with masters minus fp32</title><path stroke='rgb(1,1,1)'/>";
+    result.figures.front().svg = "<svg viewBox=\"0 0 9 6\"><text>fp16 with</text>" + other + "</g></svg>";
+    CHECK(has(page_of({result}, "report-overflow.html"), "<span class=\"key\">"));
+    result.figures.front().svg.insert(result.figures.front().svg.find("<g id"), "<text>masters</text>");
+    CHECK_FALSE(has(page_of({result}, "report-overflow.html"), "<span class=\"key\">"));  // there in two lines
     CHECK(colours_of({"fp16", "fp32", "bf16"}) == std::vector{2, 8, 1});
     CHECK(colours_of({"bf16", "x", "fp16", "bf16 again"}) == std::vector{1, 9, 2, 5});
     CHECK(colours_of({"a", "TF32"}, {9}) == std::vector{5, 6});

@@ -232,10 +232,19 @@ TEST_CASE("a figure that is kept as JSON is drawn as the figure itself, and its 
         curves.looks = {{.mark = mark}};
         return chart(curves).find("(end(1, ") != std::string::npos;
     };
-    CHECK(names_its_ends({"1", "2", "3", "of 16 letters or"}, Mark::lines));
-    for (const auto& names : {std::vector<std::string>{"of 17 letters or "}, {"1", "2", "3", "4", "5"}})
+    CHECK(names_its_ends({"1", "2", "3", "4", "of 24 letters as this is"}, Mark::lines));
+    const std::string long_one = "three lines on some page";
+    for (const auto& names : {std::vector<std::string>{"of 25 letters as this is."},
+                              {"1", "2", "3", "4", "5", "6"},
+                              {long_one, long_one, long_one, long_one}})
         CHECK_FALSE(names_its_ends(names, Mark::lines));
+    CHECK(names_its_ends({"1", "2", "3"}, Mark::histogram));  // at their peaks
+    CHECK_FALSE(names_its_ends({"1", "2", "3", "4"}, Mark::histogram));
     CHECK_FALSE(names_its_ends({"1"}, Mark::points));
+    // On a page a line's words stand above the panel, where no curve crosses them.
+    for (const char* part :
+         {"'dashed: it''s half' at graph 1,graph 1 right", "'infinite in fp16' at graph 0.99,graph 0.95 right"})
+        CHECK_MESSAGE(script.find(part) != std::string::npos, part);
     received.guides[1].text = "a\nsystem 'true'";
     CHECK_THROWS_AS(drawing_from(json_of(received)), DataError);
 }
