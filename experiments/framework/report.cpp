@@ -132,16 +132,16 @@ std::string origin_html(const std::string& name, const Results& reported) {
 std::string section_html(const StoredResult& result, bool above, const Results& reported) {
     std::string more;
     for (std::size_t i = 1; i < result.figures.size(); ++i) more += figure_html(result, result.figures[i]);
-    const std::string others = more.empty() ? "" : fmt::format("{} more figures, ", result.figures.size() - 1);
+    const std::string others = more.empty() ? "" : counted(result.figures.size() - 1, "more figure") + ", ";
     return fmt::format(
         "<section id=\"{}\" class=\"finding\">\n<p class=\"topic\">{}</p>\n<h2>{}</h2>\n{}<details "
-        "class=\"more\"{}><summary>{}{} claims: {}</summary>\n<p class=\"question\">{}</p>\n{}{}<div "
+        "class=\"more\"{}><summary>{}{}: {}</summary>\n<p class=\"question\">{}</p>\n{}{}<div "
         "class=\"folded\">{}{}{}</div>\n</details>\n</section>\n",
         result.experiment, prose_html(result.title), finding_html(result, above),
         result.figures.empty() ? "" : figure_html(result, result.figures.front()),
-        all_hold(result.claims) ? "" : " open", others, result.claims.size(), counts_html(result.claims),
-        prose_html(result.question), origin_html(result.experiment, reported), more, claims_html(result),
-        seen_html(result), run_html(result));
+        all_hold(result.claims) ? "" : " open", others, counted(result.claims.size(), "claim"),
+        counts_html(result.claims), prose_html(result.question), origin_html(result.experiment, reported), more,
+        claims_html(result), seen_html(result), run_html(result));
 }
 
 std::string chapter_html(const Results& results, const std::string& chapter, const Results& reported) {

@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <set>
 #include <string>
 #include <string_view>
@@ -31,7 +32,7 @@ constexpr std::pair<std::string_view, std::string_view> parts_of_site[] = {{"ind
                                                                            {"guides.html", "Guides"},
                                                                            {"notebooks/index.html", "Notebooks"},
                                                                            {"reference/index.html", "Reference"},
-                                                                           {"search.html", "Search"}};
+                                                                           {"find.html", "Search"}};
 
 /// A page before its links to others are known.
 struct SitePage {
@@ -43,6 +44,17 @@ struct SitePage {
 bool has_extension(const fs::path& path, std::string_view list) {
     const std::string extension = path.extension().string();
     return !extension.empty() && list.find(extension + " ") != std::string_view::npos;
+}
+
+/// Of the paragraph below a page's title, without tags; empty where a table or commands stand there, or who wrote the
+/// page.
+std::string first_sentence(const std::string& body) {
+    constexpr std::string_view mark = "</h1>\n<p>";
+    const std::size_t at = body.find(mark);
+    if (at == std::string::npos) return "";
+    std::string text = body.substr(at + mark.size(), body.find("</p>", at) - at - mark.size()) + " ";
+    text = std::regex_replace(std::regex_replace(text, std::regex("<[^>]*>"), ""), std::regex("\n"), " ");
+    return text.starts_with("Written by ") ? "" : text.substr(0, text.find(". ") + 1);
 }
 
 /// `<!-- predict: question | answer | choice, choice -->` as a form; without choices the answer is typed.
@@ -146,7 +158,7 @@ class Site {
             "", "numbers of few bits, and what they do to training",
             filled(plot_template("site_index.html"), {{"doors", filled(plot_template("doors.html"), {{"site", ""}})}})};
         for (const auto& [file, page] : pages_) put(file, whole_page(file, page));
-        put("search.html", search_page());
+        put("find.html", search_page());
         return pages_.size() + 1;
     }
 
@@ -309,9 +321,8 @@ class Site {
             if (!source.starts_with(parent) || source.find('/', parent.size()) != std::string::npos) continue;
             if (!has_extension(source, extension) || fs::path(source).stem() == "README") continue;
             const SitePage& page = pages_.at(files_[source]);
-            const std::string text = page.sections.size() > 1 ? page.sections[1].text : "";
             body += fmt::format("<li><a href=\"{}\">{}</a><br>{}</li>\n", relative(here, files_[source]),
-                                escaped(page.title), escaped(text.substr(0, text.find(". ") + 1)));
+                                escaped(page.title), first_sentence(page.body));
         }
         return {"", title, body + "</ul>\n"};
     }
@@ -445,7 +456,7 @@ class Site {
                      "<noscript><p>The search needs scripts.</p></noscript>\n"},
                     {"script", script},
                     {"script_hash", script_hash(script)}}),
-            "search.html");
+            "find.html");
     }
 
     fs::path folder_, root_, out_;

@@ -46,6 +46,13 @@ TEST_CASE("the students' tree has everything but solutions and mistakes, and rep
         CHECK(fs::exists(fs::path(tree) / "pages" / page));
     }
     CHECK(ulp::read_file(out / "tree/README.md").find("pages/index.html") != std::string::npos);
+    // The guide to `ulplab search` and the page that searches are two files; a guide is listed with a sentence, not its
+    // code.
+    CHECK(ulp::read_file(out / "tree/pages/search.html").find("ulplab search format") != std::string::npos);
+    CHECK(ulp::read_file(out / "tree/pages/find.html").find("type=\"search\"") != std::string::npos);
+    const std::string guides = ulp::read_file(out / "tree/pages/guides.html");
+    CHECK(guides.find("Architecture</a><br>The rooms of the project") != std::string::npos);
+    CHECK(guides.find("ulplab inspect dumps") == std::string::npos);
     std::size_t in_python = 0;
     for (const Exercise& exercise : exercises()) in_python += exercise.in_python ? 1 : 0;
     CHECK(in_python == 10);

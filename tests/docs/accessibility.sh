@@ -36,5 +36,5 @@ python3 "$source/tests/docs/accessibility.py" "$chromium" "$axe" "$work/fault.ht
 for name in image-alt color-contrast; do grep -q "^$name:" "$work/found" || { echo "not found: $name" >&2; exit 1; }; done
 cd "$work/site"
 python3 "$source/tests/docs/accessibility.py" "$chromium" "$axe" "$work"/{report,report-[a-z]*,inspect,diagnose,compare,mismatch,recipes}.html \
-    index.html search.html guides.html diverged.html lessons/{index,questions,0[148]*}.html exercises/index.html playground/index.html \
+    index.html find.html search.html guides.html diverged.html lessons/{index,questions,0[148]*}.html exercises/index.html playground/index.html \
     notebooks/{index,fp8_bits}.html reference/{index,formats}.html report/report.html
