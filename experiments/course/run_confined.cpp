@@ -247,7 +247,9 @@ ConfinedRun run_confined(const std::vector<std::string>& command, const std::fil
     }
     for (auto* pair : {&pipes.input, &pipes.answers, &pipes.printed, &pipes.failure}) close_both(*pair);
     if (start_error != 0) {
-        throw DataError(fmt::format("cannot start {}: {}", command.front(), error_text(start_error)));
+        throw DataError(
+            fmt::format("cannot start {}: {}; install it, or name another compiler by CXX or Python by PYTHON",
+                        command.front(), error_text(start_error)));
     }
     return run;
 }

@@ -132,8 +132,10 @@ bool has_shared_file(const std::string& name) { return find(name).has_value(); }
 
 fs::path shared_file(const std::string& name) {
     if (const auto place = find(name)) return *place;
-    throw DataError(
-        fmt::format("there is no {} or share/ulplab/{} in a folder above {}", name, name, program().string()));
+    throw DataError(fmt::format(
+        "there is no {0} or share/ulplab/{0} in a folder above {1}; a wheel holds no lessons and no registers: use "
+        "the ulplab that was built from the project's sources",
+        name, program().string()));
 }
 
 }  // namespace ulp

@@ -172,6 +172,21 @@ TEST_CASE("a student's way: export, write, try, hand in, be graded") {
     CHECK(xml.find("does not compile: grad_scaler.cpp:1:") != std::string::npos);
 }
 
+TEST_CASE("a Python exercise is graded without a compiler, whose lack is told with the remedy") {
+    if (!filter_available()) return;
+    const TemporaryFolder out;
+    write_course_files(out / "tree", students_files());
+    const auto graded = [&](const std::string& exercise) {
+        return ulp::run_program(
+            {"sh", "-c", "CXX=no-such-compiler " ULPLAB_PROGRAM " grade " + exercise + " --student tree"}, out.path());
+    };
+    CHECK(graded("decode_half").output.find("cannot start no-such-compiler") != std::string::npos);
+    CHECK(graded("decode_half").output.find("name another compiler by CXX") != std::string::npos);
+    fs::copy_file(fs::path(ULPLAB_SOLUTIONS) / "find_nan/solution.py", out / "tree/find_nan/find_nan.py",
+                  fs::copy_options::overwrite_existing);  // the starter in C++ beside it does not count
+    CHECK(graded("find_nan").output.find("5 of 5") != std::string::npos);
+}
+
 TEST_CASE("wrong usage of grade and course is told") {
     const TemporaryFolder out;
     const auto refused = [&](std::vector<std::string> arguments, int code, const std::string& sentence) {
