@@ -177,12 +177,13 @@ template <class V>
     return total;
 }
 
-/// That many aligned products fit an int32: their significands have at most 11 bits. With c or another 16 of them the
-/// sum may not; with fewer than 16 and c it does.
+/// That many aligned products fit an int32: their significands have at most 11 bits. With another 16 of them the sum
+/// may not, nor with c where the rows are crowded. Else, with F = 25: each product is below 2 * 2^25 times its left
+/// significand, so that 16 of them stay below 31 * 2^26, and c below 2^26.
 inline constexpr int most_products = 16;
 
 /// R rows' groups: c <- sum of the group's products and c, for N vectors of columns. G: products in a group, all
-/// bits of whose sum are kept, or 0 where only the task knows.
+/// bits of whose sum are kept and, up to 16 of them, fit an int32 with c, or 0 where only the task knows.
 template <class V, class Exponents, ResultKind kind, bool scaled, int N, int R, int G>
 [[gnu::always_inline]] inline void block(const PanelTask& task, const RowGroup* rows, const float* b,
                                          const std::uint32_t* b_exponents, const std::int32_t* b_scales) {
@@ -238,7 +239,7 @@ template <class V, class Exponents, ResultKind kind, bool scaled, int N, int R, 
             for (int k = first; k < last; ++k) add_product(k);
         }
     };
-    if constexpr (G > 0 && G < most_products) {
+    if constexpr (G > 0 && G <= most_products) {
         unrolled<R>([&](auto r) { unrolled<N>([&](auto v) { sum[r][v] = aligned_addend(r, v); }); });
         add_products(0, G);
     } else {
@@ -321,7 +322,7 @@ typename V::FloatMode fused_mode() {
 template <class V, class Exponents, ResultKind kind, int N>
 void run_fused(const PanelTask& task) {
     const auto mode = fused_mode<V, kind>();
-    switch (task.kept_bits == 0xFFFFFFFFU ? task.group : 0) {
+    switch (task.kept_bits == 0xFFFFFFFFU && !task.crowded ? task.group : 0) {
         case 4: return run_groups<V, Exponents, kind, false, N, 4>(task);
         case 8: return run_groups<V, Exponents, kind, false, N, 8>(task);
         case 16: return run_groups<V, Exponents, kind, false, N, 16>(task);

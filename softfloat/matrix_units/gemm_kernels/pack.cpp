@@ -90,6 +90,17 @@ bool settle(const FloatFormat& format, const Grid& grid, float& value) {
     return true;
 }
 
+/// PackedRows::crowded: whether the fractions of 16 numbers, whose ones add up to 16 at most, add up to 15 or more.
+bool is_crowded(const float* values, std::int64_t count) {
+    bool found = false;
+    for (const float* group = values; group < values + count; group += 16) {
+        std::uint32_t fractions = 0;
+        for (int k = 0; k < 16; ++k) fractions += word_of(group[k]) & 0x7FFFFFU;
+        found |= fractions >= 15U << 23;
+    }
+    return found;
+}
+
 }  // namespace
 
 std::uint32_t fp32_word_of_largest(const FloatFormat& format) {
@@ -142,11 +153,13 @@ void pack_rows(const Kernels& kernels, const FloatFormat& format, const Grid& gr
     std::fill_n(packed.values + count, padded - count, 0.0F);
     packed.special = 0;
     (order.emulated_instruction == 0 ? order_rows : reorder_rows)(order, a, packed.values);
-    if (kernels.encode_row(grid, packed.values, padded, packed.exponents)) return;
-    for (std::int64_t i = 0; i < count; ++i) {
-        if (settle(format, grid, packed.values[i])) packed.special |= std::uint64_t{1} << (i / order.group % rows);
+    if (!kernels.encode_row(grid, packed.values, padded, packed.exponents)) {
+        for (std::int64_t i = 0; i < count; ++i) {
+            if (settle(format, grid, packed.values[i])) packed.special |= std::uint64_t{1} << (i / order.group % rows);
+        }
+        kernels.encode_row(grid, packed.values, padded, packed.exponents);
     }
-    kernels.encode_row(grid, packed.values, padded, packed.exponents);
+    packed.crowded = order.group == 16 && is_crowded(packed.values, count);
 }
 
 PanelCounts packed_panel_counts(const Kernels& kernels, const Grid& grid, const KOrder& order) {

@@ -69,6 +69,7 @@ struct PackedRows {
     float* values = nullptr;
     std::uint32_t* exponents = nullptr;
     std::uint64_t special = 0;  // bit i: row i
+    bool crowded = false;       // whether the significands of a group of 16 add up to 31 or more
 };
 std::int64_t packed_row_count(const Kernels& kernels, const KOrder& order, std::int64_t rows);
 void pack_rows(const Kernels& kernels, const FloatFormat& format, const Grid& grid, const KOrder& order,

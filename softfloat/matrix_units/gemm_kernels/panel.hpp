@@ -65,7 +65,8 @@ struct PanelTask {
     std::uint64_t* suspects;           // [row]: columns whose result must be computed again by the plain path
     std::int64_t groups;
     std::int64_t rows;
-    int group;  // products in a group
+    int group;             // products in a group
+    bool crowded = false;  // whether 16 products and c may leave an int32 (PackedRows)
     int fraction_bits = 0;
     std::uint32_t kept_bits = 0xFFFFFFFF;  // of a result's fp32 word: all, or without the low 10
     int floor_field = lowest_field;        // the model's floor under the largest exponent as a field of fp32; not below

@@ -117,7 +117,8 @@ inline PanelTask task_of(const Kernels& kernels, ExponentCodes codes, const KOrd
             .suspects = tile.suspects.data(),
             .groups = groups,
             .rows = tile.rows,
-            .group = order.group};
+            .group = order.group,
+            .crowded = a.crowded};
 }
 
 }  // namespace ulp::gemm_kernels

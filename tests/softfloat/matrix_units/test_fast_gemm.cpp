@@ -324,6 +324,22 @@ TEST_CASE("few and tiny powers of two, where the floor under the largest exponen
     }
 }
 
+TEST_CASE("16 products and c up to the end of an int32 and beyond give the plain bits") {
+    const TensorCoreModel& model = ulp::unit_model<ulp::TensorCoreModel>("sm_90:wgmma.fp16.fp32");
+    constexpr std::int64_t m = 96, n = 70, k = 16;  // the first tile's rows stay below 31/16, and so within an int32
+    std::vector<float> a(m * k), b(k * n), c(m * n), plain(m * n), fast(m * n);
+    for (std::size_t i = 0; i < a.size(); ++i) a[i] = 1 + static_cast<float>(928 + i / k) / 1024;
+    for (std::size_t i = 0; i < b.size(); ++i) b[i] = i % n % 2 == 0 ? 2047.0F / 1024 : -2047.0F / 1024;
+    for (std::size_t i = 0; i < c.size(); ++i) c[i] = std::copysign(std::nextafter(2.0F, 0.0F), b[i % n]);
+    GemmProblem p{.a = {a.data(), m, k}, .b = {b.data(), k, n}, .c = {c.data(), m, n}, .d = {plain.data(), m, n}};
+    ulp::gemm_plain(model, p);
+    p.d.data = fast.data();
+    for (const ulp::gemm_kernels::Kernels* kernels : all_kernels()) {
+        ulp::gemm_kernels::fast_gemm(*kernels, model, p);
+        CHECK(differences(plain, fast) == 0);
+    }
+}
+
 TEST_CASE("values off the grid are rounded to it first, tf32 truncated") {
     for (const char* key : {"sm_90:mma.fp16.fp32", "sm_90:mma.tf32.fp32", "sm_90:wgmma.e4m3.fp32"}) {
         const TensorCoreModel& model = ulp::unit_model<ulp::TensorCoreModel>(key);
