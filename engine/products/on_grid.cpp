@@ -128,7 +128,9 @@ bool maybe_off_grid(const MatrixView& matrix, const FloatFormat& format) {
         const Index count = lines.rows * lines.cols;
         in_parallel((count + stretch - 1) / stretch, stretch / 4, [&](Index first, Index last) {
             for (Index i = first; i < last; ++i) {
-                if (any_off(grid, lines.data + i * stretch, std::min(stretch, count - i * stretch))) found = true;
+                if (!found && any_off(grid, lines.data + i * stretch, std::min(stretch, count - i * stretch))) {
+                    found = true;
+                }
             }
         });
     } else {

@@ -520,7 +520,8 @@ RoundingCounts round_and_count(const FloatFormat& format, float* numbers, std::i
             part.first += static_cast<std::uint64_t>(i);
             round_array(format, std::span<float>(x, n), part);
             const std::span<const float> rounded(x, n);
-            counts.underflows += tally_of(rounded).zeros - tally_of({before.data(), n}).zeros;  // a zero stays one
+            const std::int64_t zeros = tally_of(rounded).zeros;
+            if (zeros > 0) counts.underflows += zeros - tally_of({before.data(), n}).zeros;  // a zero stays one
             const float most = largest_magnitude(rounded);
             constexpr float infinity = std::numeric_limits<float>::infinity();
             counts.largest = std::max(counts.largest, std::isnan(most) ? infinity : most);

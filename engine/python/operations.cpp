@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "engine/tape/operation.hpp"
 #include "engine/tape/ops.hpp"
@@ -60,11 +61,12 @@ struct Recorded {
     std::vector<Var> inputs;
     Var result;
 
-    Recorded(const Engine& engine, const OperationCall& call) : tape(engine) {
+    Recorded(const Engine& engine, OperationCall call) : tape(engine) {
         watch.find_nonfinite = false;
         tape.run().observers.watch = &watch;
-        for (const Tensor& input : call.inputs) inputs.push_back(tape.leaf(input));
-        result = tape.stored(operation_row(call).apply(inputs, call.numbers));
+        const OperationRow& row = operation_row(call);
+        for (Tensor& input : call.inputs) inputs.push_back(tape.leaf(std::move(input)));
+        result = tape.stored(row.apply(inputs, call.numbers));
     }
 
     [[nodiscard]] OperationResults with(std::vector<Tensor> tensors) const {
@@ -85,13 +87,13 @@ std::vector<std::string> operation_names() {
     return names;
 }
 
-OperationResults compute(const Engine& engine, const OperationCall& call) {
-    const Recorded recorded(engine, call);
+OperationResults compute(const Engine& engine, OperationCall call) {
+    const Recorded recorded(engine, std::move(call));
     return recorded.with({recorded.result.value()});
 }
 
-OperationResults gradients(const Engine& engine, const OperationCall& call, const Tensor& of_result) {
-    Recorded recorded(engine, call);
+OperationResults gradients(const Engine& engine, OperationCall call, const Tensor& of_result) {
+    Recorded recorded(engine, std::move(call));
     recorded.watch.rounding.clear();  // the first pass has counted what the operation itself rounds
     Tape& tape = recorded.tape;
     const Var root = tape.push("cotangent", Tensor({1}), true,

@@ -29,9 +29,9 @@ struct OperationCall {
 
 std::vector<std::string> operation_names();
 /// The result. Throws std::invalid_argument for shapes that do not fit.
-OperationResults compute(const Engine& engine, const OperationCall& call);
+OperationResults compute(const Engine& engine, OperationCall call);
 /// The gradients of the inputs from that of the result.
-OperationResults gradients(const Engine& engine, const OperationCall& call, const Tensor& of_result);
+OperationResults gradients(const Engine& engine, OperationCall call, const Tensor& of_result);
 /// The sum of each column of rows x cols numbers, from the first row down, in the steps of linear layers.
 Tensor sum_of_rows(const Engine& engine, const Tensor& matrix);
 
