@@ -156,7 +156,7 @@ class Emulated {
             std::optional<Tensor> cotangent;
             if (of_result) cotangent = tensor_from(*of_result);
             const py::gil_scoped_release unlocked;
-            results = cotangent ? gradients(engine_, call, *cotangent) : compute(engine_, call);
+            results = cotangent ? gradients(engine_, std::move(call), *cotangent) : compute(engine_, std::move(call));
         }
         py::list tensors;
         for (Tensor& each : results.tensors) {
@@ -333,10 +333,19 @@ void add_emulation(py::module_& module) {
         .def_property("step", &Emulated::step, &Emulated::set_step)
         .def("set_training", &Emulated::set_training);
     module.def("operation_names", &operation_names);
-    // The key of the unit that multiplies numbers of a format with fp32 sums; empty where the backend has none.
-    module.def("unit_of_backend", [](const std::string& backend, const py::object& format) {
-        return make_backend(backend)->promised_model({format_of(format), formats::fp32});
-    });
+    // The key of the unit that multiplies numbers of a format (those of b of another), without scales or with those of
+    // blocks, with fp32 sums; empty where the backend has none.
+    module.def(
+        "unit_of_backend",
+        [](const std::string& backend, const py::object& format, const py::object& b_format,
+           const py::object& scale_format, int scale_block) {
+            const FloatFormat a = format_of(format);
+            ProductTypes types{a, formats::fp32, b_format.is_none() ? a : format_of(b_format)};
+            if (!scale_format.is_none()) types.scaling = {format_of(scale_format), scale_block};
+            return make_backend(backend)->promised_model(types);
+        },
+        py::arg("backend"), py::arg("format"), py::arg("b_format") = py::none(), py::arg("scale_format") = py::none(),
+        py::arg("scale_block") = 0);
     module.def("keep_scaled", &keep_scaled, py::arg("array").noconvert(), py::arg("format"));
     py::class_<LossScale>(module, "LossScale")
         .def(py::init(&loss_scale_of))

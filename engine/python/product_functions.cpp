@@ -386,6 +386,7 @@ std::string backend_of_unit(const std::string& architecture, const std::string& 
 
 void add_products(py::module_& module) {
     module.def("architecture_of_gpu", &architecture_of_gpu);
+    module.attr("usual_scale_block") = usual_scale_block;
     module.def("matmul", &matmul, py::arg("a"), py::arg("b"), py::arg("c"), py::arg("unit"), py::arg("order"),
                py::arg("alpha"), py::arg("beta"), py::arg("a_scales"), py::arg("b_scales"), py::arg("rounding"),
                py::arg("saturate"), py::arg("policy"), py::arg("scheme") = py::none());

@@ -194,7 +194,7 @@ def _scales(unit, scales, order, alpha, x, y):
     if _core.unit_row(unit)["kind"] == "block_scaled":
         _require_no_sign(unit, *both)
         return *both, alpha
-    block = order.promote if order is not None and order.promote > 0 else 128
+    block = order.promote if order is not None and order.promote > 0 else _core.usual_scale_block
     for i, (given, lines) in enumerate(zip(both, (x.shape[-2] if x.ndim > 1 else 1, y.shape[-1] if y.ndim > 1 else 1))):
         if given is None:
             continue

@@ -6,8 +6,6 @@ lie in tiles of 128 x 4; without fast accumulation Hopper's partial sums are pro
 
 from __future__ import annotations
 
-import re
-
 import torch
 
 from . import _core
@@ -25,6 +23,8 @@ TENSOR, ROW, BLOCK16, BLOCK32, LINE128, SQUARE128 = range(6)
 NAMES = ("TensorWise", "RowWise", "BlockWise1x16", "BlockWise1x32", "BlockWise1x128", "BlockWise128x128")
 #: The scales of blocks: how many elements share one, and its format.
 BLOCKS = {BLOCK16: (16, "e4m3"), BLOCK32: (32, "e8m0")}
+#: After that many k a running sum goes into an fp32 accumulator.
+PROMOTED = _core.usual_scale_block
 #: Pairs of scalings beside those that are the same on both sides.
 MIXED = {(LINE128, SQUARE128), (SQUARE128, LINE128)}
 
@@ -54,17 +54,14 @@ def _of_tiles(scale, lines, columns):
 def _row(run, module, formats, kind):
     """The unit's row for operands of two formats whose scales are of a kind."""
     backend = run.backend_for(module)
-    gpu = re.search(r"soft:([^).:/]+)", backend)
-    architecture = gpu and _core.architecture_of_gpu(gpu[1])
-    block, scale_format = BLOCKS.get(kind, (None, None))
-    rows = [u for u in units(architecture)
-            if (u.a_format, u.b_format, u.output, u.scale_format) == (*formats, "fp32", scale_format)
-            and (block is None or u.scale_block == block)] if architecture else []
-    if not rows:
-        where = "" if block is None else f" in blocks of {block} with scales in {scale_format}"
-        raise ValueError(f"{gpu[1] if gpu else backend} multiplies no {formats[0]} by {formats[1]}{where}; choose "
-                         f"{'h100 or b200' if block is None else 'b200'}")
-    return next((u for u in rows if re.search("wgmma|tcgen05", u.key)), rows[0])
+    block, scale_format = BLOCKS.get(kind, (0, None))
+    key = _core.unit_of_backend(backend, *formats, scale_format, block)
+    row = next((u for u in units() if u.key == key), None)
+    if row is None:
+        where = f" in blocks of {block} with scales in {scale_format}" if block else ""
+        raise ValueError(f"{backend.removeprefix('soft:')} multiplies no {formats[0]} by {formats[1]}{where}; choose "
+                         f"{'b200' if block else 'h100 or b200'}")
+    return row
 
 
 def _require(a, b, kinds, fast):
@@ -103,9 +100,12 @@ def _order_and_scales(order, row, kind, scales, lines, k, fast):
     if kind in (LINE128, SQUARE128):
         if row.architecture != "sm_90":
             raise ValueError("scales 1x128 and 128x128 are Hopper's in a scaled product of PyTorch: choose h100")
-        return (order or Order())._replace(promote=128), (scales[0].numpy(), scales[1].t().numpy())
+        if order is not None and order.promote not in (0, PROMOTED):
+            raise ValueError(f"scales 1x128 and 128x128 enter where sums are promoted, every {PROMOTED} of k; the order says "
+                             f"promote={order.promote}: leave it out")
+        return (order or Order())._replace(promote=PROMOTED), (scales[0].numpy(), scales[1].t().numpy())
     promoted = row.architecture == "sm_90" and not fast and order is None
-    return Order(promote=128) if promoted else order, None
+    return Order(promote=PROMOTED) if promoted else order, None
 
 
 def _multiply(run, a, b, kinds, scales, alpha, bias, scale_result, out_dtype, fast):

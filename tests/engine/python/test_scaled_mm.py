@@ -89,6 +89,8 @@ def test_fp32_scales_of_128_enter_at_each_promotion():
                         lambda: scaled_mm(a, b.t(), first, kinds[0], second.t(), kinds[1], output_dtype=torch.float32)):
             d, path = bits_of(product)
             assert numpy.array_equal(d.numpy(), expected) and path == f"1 in {row}, promoted every 128"
+            with pytest.raises(ValueError, match="every 128 of k; the order says promote=64"):
+                bits_of(product, order=ulplab.Order(promote=64))
 
 
 def test_rows_scales_and_a_bias_are_an_epilogue_in_fp32():
@@ -161,9 +163,10 @@ def test_a_module_has_its_own_unit():
         def forward(self, x):
             return torch._scaled_mm(x, x.t(), torch.tensor(1.0), torch.tensor(1.0), out_dtype=torch.bfloat16).float().to(E4M3)
 
-    with ulplab.torch.emulate("h100", modules={"1": {"unit": "b200"}}) as run:
-        torch.nn.Sequential(Product(), Product())(numbers(16, 16))
-    assert dict(run.ways()) == {"sm_90:wgmma.e4m3.fp32, promoted every 128": 1, "sm_100:tcgen05.e4m3.fp32": 1}
+    with ulplab.torch.emulate("h100", modules={"1": {"unit": "b200"}, "2": {"unit": "sm_90:mma.e4m3.fp32"}}) as run:
+        torch.nn.Sequential(Product(), Product(), Product())(numbers(16, 16))
+    assert dict(run.ways()) == {"sm_90:wgmma.e4m3.fp32, promoted every 128": 1, "sm_100:tcgen05.e4m3.fp32": 1,
+                                "sm_90:mma.e4m3.fp32, promoted every 128": 1}
 
 
 @pytest.mark.parametrize("gpu, product, message", [
@@ -171,6 +174,7 @@ def test_a_module_has_its_own_unit():
     ("b200", lambda a, s: torch._scaled_mm(a, a.t(), torch.ones(4), torch.ones(4)), "fits none of TensorWise"),
     ("h100", lambda a, s: torch._scaled_mm(a, a.t(), torch.ones(1024).to(E8M0), torch.ones(1024).to(E8M0)), "choose b200"),
     ("a100", lambda a, s: torch._scaled_mm(a, a.t(), s, s), "a100 multiplies no e4m3 by e4m3"),
+    ("ieee", lambda a, s: torch._scaled_mm(a, a.t(), s, s), "ieee multiplies no e4m3 by e4m3"),
     ("b200", lambda a, s: torch._scaled_mm(a, a.t(), torch.ones(64, 2), torch.ones(2, 64)), "choose h100"),
     ("h100", lambda a, s: torch._scaled_mm(a[:, :8], a[:, :8].t(), s, s), "multiples of 16"),
     ("h100", lambda a, s: torch._scaled_mm(a.float().to(E5M2), a.float().to(E5M2).t(), s, s), "two float8_e5m2"),
