@@ -133,7 +133,7 @@ class Emulation(Run):
         """The strongest mark among operands."""
         strongest = NOT_SINGLE
         for x in args:
-            if isinstance(x, torch.Tensor) and (mark := getattr(x, "_ulplab_single", NOT_SINGLE)) > strongest:
+            if (mark := getattr(x, "_ulplab_single", NOT_SINGLE)) > strongest:
                 strongest = mark
         return strongest
 
@@ -187,20 +187,21 @@ class Emulation(Run):
     def compute(self, func, args, kwargs):
         if self.passes.marks and self.passes.backward:
             self._remind(args)
-        known = self._kinds.get(func)
+        known = self._kinds.get(id(func))  # whose own hash takes a call
         if known is None:
-            known = self._kinds[func] = self._classify(func)
-        if known[0] == "move" or known[0] == "view":
-            return known[1], self._move(func, known[0], known[2], args, kwargs)
+            known = self._kinds[id(func)] = *self._classify(func), func
+        kind, name, in_place, _ = known
+        if kind == "move" or kind == "view":
+            return name, self._move(func, kind, name, in_place, args, kwargs)
         self.remember_place()
-        if (known[0] == "product" and known[1] in self.fp32_products or self.in_fp32()) and not self.stepping:
-            return known[1], self._in_single(func, *known[:2], args, kwargs)
-        if known[1].startswith("_foreach_") and known[0] == "unknown":
-            return known[1], self._one_by_one(func, known[1], known[2], args, kwargs)
-        result = self._compute(func, *known, args, kwargs)
-        if known[0] == "round" and self.marks(result if isinstance(result, (tuple, list)) else (result,)) == KEPT_SINGLE:
+        if (kind == "product" and name in self.fp32_products or self.in_fp32()) and not self.stepping:
+            return name, self._in_single(func, kind, name, args, kwargs)
+        if kind == "unknown" and name.startswith("_foreach_"):
+            return name, self._one_by_one(func, name, in_place, args, kwargs)
+        result = self._compute(func, kind, name, in_place, args, kwargs)
+        if kind == "round" and self.marks(result if isinstance(result, (tuple, list)) else (result,)) == KEPT_SINGLE:
             self.place_in_fp32()
-        return known[1], result
+        return name, result
 
     def _in_single(self, func, kind, name, args, kwargs):
         """In fp32, operands and result: what belongs to a module that fp32=[...] names."""
@@ -262,10 +263,10 @@ class Emulation(Run):
             self._refuse(func, *(["leave the recipe out: the types of FP8 tensors decide then"] if of_types else []))
         return self._rounded(func, name, in_place, args, kwargs)
 
-    def _move(self, func, kind, in_place, args, kwargs):
+    def _move(self, func, kind, name, in_place, args, kwargs):
         if kind == "move" and self._stack:
             args = self._as_seen(args, in_place)
-        if func is torch.ops.aten.masked_fill.Scalar or func is torch.ops.aten.masked_fill_.Scalar:
+        if name == "masked_fill" and func._overloadname == "Scalar":
             self._check_value(*args)
         result = func(*args, **kwargs)
         if how := self.marks(args):
@@ -326,7 +327,7 @@ class Emulation(Run):
         """What an optimizer computes in 16 bits of its own accord, as Muon does: their types decide."""
         if self._of_types is None:
             self._of_types = Native(self.products.backend, None, (), self.strict, 0)
-            self._of_types._ways, self._of_types.rounding.modules = self._ways, self.rounding.modules
+            self._of_types.count_into(self)
         _, result = self._of_types.compute(func, args, kwargs)
         self._of_types.passes.clear()
         self.rounding.first = self.rounding.first or self._of_types.rounding.first

@@ -22,18 +22,19 @@ class Functions(TorchFunctionMode):
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        if self._run._paused or not self._run.is_innermost():
+        run = self._run
+        if run._paused or not run.is_innermost():
             return func(*args, **kwargs)
-        if not self._run.compiled and compiled_runs():
-            self._run.compiled = True
+        if not run.compiled and compiled_runs():
+            run.compiled = True
             warnings.warn("torch.compile compiles nothing inside emulate: the callable runs as it is written, with the results of "
                           "eager mode; call it outside of the block to have it compiled", stacklevel=2)
         if torch.is_autocast_enabled("cuda"):
             args, kwargs = _autocast.cast(getattr(func, "__name__", ""), args, kwargs)
-        elif self._run.by_types and self._run.has_fp32:
-            args, kwargs = self._run.one_type(getattr(func, "__name__", ""), args, kwargs)
+        elif run.by_types and run.has_fp32:
+            args, kwargs = run.one_type(getattr(func, "__name__", ""), args, kwargs)
         handler = HANDLERS.get(func)
-        return func(*args, **kwargs) if handler is None else handler(self._run, func, *args, **kwargs)
+        return func(*args, **kwargs) if handler is None else handler(run, func, *args, **kwargs)
 
 
 def _linear(run, func, x, weight, bias=None):

@@ -117,6 +117,11 @@ class Run(TorchDispatchMode):
         counts.multiplications += result.numel() * a.shape[-1]
         self._ways[way] += number
 
+    def count_into(self, run):
+        """What this emulation counts from now on is in the report of another one."""
+        self._ways, self.not_emulated, self.left_in_fp32 = run._ways, run.not_emulated, run.left_in_fp32
+        self.rounding.modules = run.rounding.modules
+
     def ways(self):
         """What computed products, rows of the table of units or orders, with their numbers."""
         found = Counter()

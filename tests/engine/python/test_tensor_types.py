@@ -146,6 +146,19 @@ def test_what_an_optimizer_computes_in_bf16_is_the_units_under_a_recipe_too(reci
         assert (found - expected).abs().max() < 1e-7 < 1e-5 < (expected - trained("in fp32")).abs().max()
 
 
+def test_what_an_optimizer_computes_in_bf16_and_nobody_emulates_is_in_the_report():
+    class Orthogonal(torch.optim.SGD):
+        def step(self):
+            for p in self.param_groups[0]["params"]:
+                p.data -= torch.linalg.qr(p.grad.bfloat16())[0].float()
+
+    layer = nn.Linear(8, 8, bias=False)
+    layer.weight.grad = torch.randn(8, 8)
+    with emulated(recipe="bf16", strict=False) as run:
+        Orthogonal(layer.parameters(), lr=1).step()
+    assert run.report().not_emulated["aten::linalg_qr"] == 1
+
+
 def test_products_added_one_after_the_other_are_rounded_each():
     torch.manual_seed(0)
     c, a, b = torch.randn(4, 6).half(), torch.randn(3, 4, 32).half(), torch.randn(3, 32, 6).half()
