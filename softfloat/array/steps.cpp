@@ -83,7 +83,7 @@ void Steps::make_buckets() {
             buckets_.push_back({inside ? at_[i] : ~0U, {codes_[i], codes_[inside ? i + 1 : i]}});
         }
     };
-    for (shift_ = 22; shift_ > 17 && is_crowded(0, at_.size(), shift_); --shift_) {
+    for (shift_ = 22; shift_ > 12 && is_crowded(0, at_.size(), shift_); --shift_) {
     }
     if (!is_crowded(0, at_.size(), shift_)) return add(0, at_.size(), 0, std::uint64_t{1} << 32, shift_);
     shift_ = 0;
