@@ -3,8 +3,7 @@
 share(at, least, most, is_log) = is_log ? log(at / least) / log(most / least) : (at - least) / (most - least)
 line_height = page ? 0.1 : 0.055
 longest = page ? longest_line : longest_name
-array end_at[ends]
-array end_place[ends]
+array end_at[ends]; array end_place[ends]
 lines_left = 0
 reached = longest <= (page ? 13 : 99)
 do for [i=1:ends] {
@@ -50,9 +49,8 @@ if (reached && !at_peaks) {
         do for [i=1:ends] { if (end_at[i] > -1 && (top == 0 || end_at[i] > end_at[top])) { top = i } }
         lines_left = lines_left - end_lines[top]
         rest = (end_lines[top] - 1) * line_height   # of its lines
-        room = line_height * lines_left + rest   # for the lines below
         at_line = end_at[top] + rest / 2 > upper - line_height ? upper - line_height : end_at[top] + rest / 2
-        at_line = at_line < room ? room : at_line
+        at_line = at_line < line_height * lines_left + rest ? line_height * lines_left + rest : at_line   # room for those below
         upper = at_line - rest
         end_at[top] = -2
         set arrow 900+n from graph 1.01,at_line to graph 1.045,at_line nohead linecolor rgb end_colours[top] dashtype end_dashes[top] linewidth 3
