@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "experiments/framework/files.hpp"
-#include "experiments/framework/html.hpp"
 #include "experiments/framework/long_work.hpp"
 #include "experiments/framework/machine.hpp"
 #include "experiments/framework/record.hpp"
@@ -100,7 +99,9 @@ std::string recoloured(const Figure& drawing) {
 
 std::string script(const Figure& drawing) {
     std::string how = drawing.plot.empty() ? chart(drawing) : plot_template(drawing.plot + ".gp");
-    replace_all(how, "@ends@", plot_template("ends.gp"));
+    for (std::size_t at = 0; (at = how.find("@ends@", at)) != std::string::npos;) {
+        how.replace(at, 6, plot_template("ends.gp"));
+    }
     return fmt::format(
         "# Draws {0}.svg, {0}.page.svg and {0}.png from data.csv: gnuplot -d {0}.gp\n"
         "{1}do for [format in \"svg page.svg png\"] {{\nload 'style.gp'\n{2}{3}{4}}}\n",
