@@ -39,10 +39,11 @@ timed packages install_packages "$install" cmake/python_packages.txt
 timed "Python packages" python_environment "$install" no
 timed configuration configure release
 # PyTorch is installed while the compilers run; what that could not do is tried again, and said.
+[ -z "$without_environment" ] || torch=no
 [ "$torch" = no ] || python_environment "$install" yes >build/release/torch.log 2>&1 &
 timed compilation build release
 wait
-timed PyTorch python_environment "$install" "$torch"
+[ "$torch" = no ] || timed PyTorch python_environment "$install" yes
 # Several tests run at once: threads that wait must leave the processors to others.
 timed tests env OMP_WAIT_POLICY=passive ctest --preset release -LE exhaustive -j "$(nproc)"
 
