@@ -86,13 +86,14 @@ fetch_arm64_libraries() {
 }
 
 # what_decides FOLDER OPTION...: what a configuration depends on, a line for each: versions of this project and of the tools
-# and packages that it looks for, and what somebody may have chosen in the folder's cache.
+# and packages that it looks for, the presets, and what somebody may have chosen in the folder's cache.
 what_decides() {
     local folder=$1 tool
     shift
     echo "folder $PWD"
     grep -oE 'project\(ulplab VERSION [0-9.]+' CMakeLists.txt | sed 's/project(//'
     echo "options ${*:-none}"
+    echo "presets $(sha256sum CMakePresets.json 2>/dev/null | cut -c1-16)"
     for tool in cmake g++ clang++ nvcc doxygen; do
         echo "$tool $({ command -v "$tool" && "$tool" --version; } 2>/dev/null | grep -m 2 -E '^/|[0-9]\.[0-9]' | tr '\n' ' ')"
     done

@@ -60,6 +60,8 @@ done
     expect '^configured: --fresh --preset some$'
     echo "ULPLAB_TESTS:BOOL=OFF" >build/some/CMakeCache.txt
     expect '^  now: +chosen ULPLAB_TESTS:BOOL=OFF$'
+    echo {} >CMakePresets.json
+    expect '^  now: +presets [0-9a-f]{16}$'
     sed -i 's/VERSION 0[.0-9]*/VERSION 0.0.1/' CMakeLists.txt
     expect '^  now: +ulplab VERSION 0.0.1$'
     rm build/some/configured.txt
