@@ -7,6 +7,8 @@
 #include <cctype>
 #include <charconv>
 #include <cstdlib>
+#include <map>
+#include <mutex>
 #include <optional>
 
 #include "softfloat/errors.hpp"
@@ -88,9 +90,12 @@ char letter_at(Notation notation, std::size_t index) {
 }
 
 int Exercise::points() const {
-    int sum = 0;
-    for (const Group& group : hidden(1)) sum += group.points;
-    return sum;
+    static std::mutex guard;
+    static std::map<std::string_view, int> known;  // no seed changes them, and the tests take long to make
+    const std::lock_guard lock(guard);
+    const auto [at, fresh] = known.try_emplace(name, 0);
+    for (const Group& group : fresh ? hidden(1) : std::vector<Group>()) at->second += group.points;
+    return at->second;
 }
 
 const Exercise& exercise_by_name(std::string_view name) {

@@ -248,7 +248,8 @@ ExerciseResult Grader::grade(const Exercise& exercise, const fs::path& student) 
 }
 
 ExerciseResult Grader::grade_file(const Exercise& exercise, const fs::path& file) {
-    const Asked asked = questions_for(exercise, options_);
+    if (!asked_.contains(exercise.name)) asked_[exercise.name] = questions_for(exercise, options_);
+    const Asked& asked = asked_[exercise.name];
     ExerciseResult result{std::string(exercise.name), std::string(exercise.title), Outcome::judged, "", asked.groups};
     result.wrong = asked.questions.size();
     const auto give_up = [&result](Outcome outcome, const std::string& message) {

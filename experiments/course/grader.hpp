@@ -71,6 +71,19 @@ std::vector<std::string> compiler_from_environment();
 /// The interpreter of the environment variable PYTHON, or the system's.
 std::string python_from_environment();
 
+// The questions of an exercise, and what a student's answers are worth.
+
+struct Asked {
+    std::vector<Words> questions, expected;
+    std::vector<std::size_t> group_of;
+    std::vector<GroupResult> groups;
+
+    [[nodiscard]] int tolerance_of(std::size_t question) const { return groups[group_of[question]].tolerance; }
+};
+
+/// The public tests, and, where the options say so, the hidden ones and those of recordings.
+Asked questions_for(const Exercise& exercise, const GradeOptions& options);
+
 class Grader {
   public:
     /// Makes the temporary work folder, which goes with the object. Throws UsageError where there is no filter of
@@ -85,7 +98,10 @@ class Grader {
     ExerciseResult grade_file(const Exercise& exercise, const std::filesystem::path& file);
 
     /// The seed of the hidden tests from here on.
-    void set_seed(std::uint64_t seed) { options_.seed = seed; }
+    void set_seed(std::uint64_t seed) {
+        if (seed != options_.seed) asked_.clear();
+        options_.seed = seed;
+    }
 
     [[nodiscard]] const std::filesystem::path& work_folder() const { return work_.path(); }
 
@@ -105,6 +121,7 @@ class Grader {
     [[nodiscard]] Confinement compiler_confinement() const;
 
     GradeOptions options_;
+    std::map<std::string_view, Asked> asked_;  // by exercise, of this seed
     WorkFolder work_;
     std::map<std::string, std::filesystem::path, std::less<>> adapters_;  // compiled once
     std::set<std::filesystem::path> own_headers_;                         // files and folders of the compiler's own
@@ -120,19 +137,6 @@ std::vector<Diagnosis> diagnose(const Exercise& exercise, const std::vector<Word
 /// The questions that recordings of GPUs below a folder ask: their rows as public tests of this exercise.
 /// Empty for the exercises that have none.
 std::vector<PublicTest> recorded_tests(const Exercise& exercise, const std::filesystem::path& recordings);
-
-// The questions of an exercise, and what a student's answers are worth.
-
-struct Asked {
-    std::vector<Words> questions, expected;
-    std::vector<std::size_t> group_of;
-    std::vector<GroupResult> groups;
-
-    [[nodiscard]] int tolerance_of(std::size_t question) const { return groups[group_of[question]].tolerance; }
-};
-
-/// The public tests, and, where the options say so, the hidden ones and those of recordings.
-Asked questions_for(const Exercise& exercise, const GradeOptions& options);
 
 /// Answers of the student's program to other questions; fewer where it ends before its time.
 using AnswerAgain = std::function<std::vector<Words>(const std::vector<Words>&)>;
