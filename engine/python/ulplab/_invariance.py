@@ -161,7 +161,7 @@ class _Runs:
 def _differences(few, many):
     """Rows in common whose bits differ, elements that do, and the first of them as (row, element, values)."""
     rows = len(few)
-    a, b = (x[:rows].contiguous().reshape(rows, -1) for x in (few, many))
+    a, b = (x[:rows].float().contiguous().reshape(rows, -1) for x in (few, many))
     differ = a.view(torch.int32) != b.view(torch.int32)
     if not bool(differ.any()):
         return 0, 0, None
@@ -182,7 +182,8 @@ def invariance_of(module, shapes, rule, emulate, seed):
         raise ValueError(f"shapes are {shapes}; give two or more that differ in the first extent alone")
     require_no_dropout(module)
     shapes = sorted(shapes)
-    numbers = torch.randn(shapes[-1], generator=torch.Generator().manual_seed(seed))
+    numbers = torch.randn(shapes[-1], generator=torch.Generator().manual_seed(seed)).to(
+        next((x.dtype for x in module.parameters() if x.is_floating_point()), torch.float32))
     runs = _Runs(module, {each: numbers[:each[0]] for each in shapes}, emulate)
     try:
         with torch.no_grad():

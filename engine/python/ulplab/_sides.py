@@ -21,18 +21,34 @@ from ._products import _order
 from ._report import plain, table, write_page
 from ._run import user_line
 
-_DEFAULTS = {"unit": "h100", "recipe": "bf16", "order": None, "fp32": (), "attention": None, "batch": None, "modules": {}}
-_FP32 = {"recipe": "fp32"}
+_DEFAULTS = {"unit": "h100", "recipe": "bf16", "order": None, "fp32": (), "attention": None, "batch": None, "modules": {},
+             "dtype": None}
+_LOW = {torch.float16: "fp16", torch.bfloat16: "bf16"}
 _PRECISION = {"fp16": 11, "bf16": 8, "fp32": 24}
 _T95 = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365}  # Student's, by the number of values
 
 
-def _side(given, name):
-    """A side with all of its fields, and a unit that has every recipe's products."""
+def _type_of(model):
+    """The type of a model's parameters: the first low one, or else fp32."""
+    return next((x.dtype for x in model.parameters() if x.dtype in _LOW), torch.float32)
+
+
+def _side(given, name, own=None):
+    """A side with all of its fields, of a model of type `own`: one of fp16 or bf16 computes by its tensors' types where no
+    recipe is given, and is cast to float32, which recipes are for, where one is. own None: what differs in a module."""
     unknown = sorted(set(given) - set(_DEFAULTS))
     if unknown:
         raise ValueError(f"{name} has no {', '.join(unknown)}; a side is a dictionary of {', '.join(_DEFAULTS)}")
     side = {**_DEFAULTS, **given}
+    if side["dtype"] not in (None, torch.float32, *_LOW):
+        raise ValueError(f"{name} has dtype {side['dtype']!r}; give torch.float32, float16 or bfloat16, to which the model is cast")
+    if "recipe" not in given and (side["dtype"] or own) in _LOW:
+        side["recipe"] = None
+    if own in _LOW and side["recipe"] and side["dtype"] is None:
+        side["dtype"] = torch.float32
+    if own and side["recipe"] and side["dtype"] in _LOW:
+        raise ValueError(f"{name} has recipe {side['recipe']} and dtype {side['dtype']}; a recipe carries its formats in float32 "
+                         "tensors: leave one of them out")
     if side["batch"] is not None and not (isinstance(side["batch"], int) and side["batch"] >= 1):
         raise ValueError(f"{name} has batch {side['batch']!r}; give rows that are computed together, 1 or more")
     side["fp32"] = listed(side["fp32"])
@@ -58,10 +74,18 @@ class _Model:
     """The model's log-probabilities of tokens, by a side."""
 
     def __init__(self, emulate, model, tokens):
-        self.emulate, self.model, self.tokens = emulate, model, tokens
+        self.emulate, self.model, self.tokens, self.type = emulate, model, tokens, _type_of(model)
         self.paths = {path: each for path, each in model.named_modules() if path}
         self.leaves = [path for path, each in self.paths.items() if not list(each.children())]
-        self._known = {}
+        self._known, self._cast = {}, {}
+
+    def of_type(self, dtype):
+        """The same of a copy whose parameters are of another type."""
+        if dtype in (None, self.type):
+            return self
+        if dtype not in self._cast:
+            self._cast[dtype] = _Model(self.emulate, copy.deepcopy(self.model).to(dtype), self.tokens)
+        return self._cast[dtype]
 
     def paths_of(self, pattern):
         found = [path for path in self.paths if path == pattern or path.endswith("." + pattern)]
@@ -78,11 +102,15 @@ class _Model:
         found = {}
         for pattern, changes in side["modules"].items():
             other = _side({**side, "modules": {}, **changes}, f"modules[{pattern!r}]")
+            if "dtype" in changes:
+                raise ValueError(f"modules[{pattern!r}] has a dtype; a module's tensors have the model's: give a recipe, or fp32=")
             operations, in_fp32 = split_names(other["fp32"])
             for path in self.paths_of(pattern):
                 around = [".".join(path.split(".")[:i + 1]) for i in range(path.count(".") + 1)]
                 wide = any(fnmatch.filter(around, each) for each in in_fp32)
-                found[path] = {**other, "fp32": tuple(operations), **(_FP32 if wide else {})}
+                found[path] = {**other, "fp32": tuple(operations)}
+                if wide or other["recipe"] == "fp32":
+                    found[path] |= {"recipe": "fp32"} if side["recipe"] else {"recipe": None, "fp32": (*operations, "*")}
         return found
 
     def router_of(self, path, experts):
@@ -108,6 +136,8 @@ class _Model:
 
     def logits(self, side, seed=0, observers=(), taken=None, runs=None):
         """Of all tokens. runs: a list that gets the emulations."""
+        if self.of_type(side["dtype"]) is not self:
+            return self.of_type(side["dtype"]).logits({**side, "dtype": None}, seed, observers, taken, runs)
         rows, runs = [], [] if runs is None else runs
         for chunk in self.tokens_of(seed).split(side["batch"] or len(self.tokens)):
             with torch.no_grad(), contextlib.ExitStack() as stack:
@@ -149,16 +179,16 @@ class _Model:
         if key not in self._known:
             runs = []
             logs = self.log_probabilities(self.logits(side, seed, runs=runs), seed)["logprobs"]
-            self._known[key] = logs, _costs(runs)
+            self._known[key] = logs, _costs(runs, side["dtype"] or self.type)
         return self._known[key]
 
 
-def _costs(runs):
+def _costs(runs, dtype):
     """Multiplications by the format of the products' operands (the recipe's name where it quantises them)."""
     found = Counter()
     for run in runs:
-        recipe = run.recipe
-        own = recipe["name"] if recipe["quantised"] else recipe["input"]
+        recipe = None if run.by_types else run.recipe
+        own = _LOW.get(dtype, "fp32") if recipe is None else recipe["name"] if recipe["quantised"] else recipe["input"]
         for module, counts in run.rounding.modules.items():
             if counts.multiplications:
                 found["fp32" if run._fp32.get(module) else own] += counts.multiplications
@@ -188,14 +218,22 @@ def _at(path, kind, observer):
     return observe
 
 
-class _Recorder:
-    """Results in order of execution; against an earlier recorder it keeps the first that has other bits."""
+def _bits(x):
+    """Of the numbers as fp32, which holds them exactly."""
+    return x.float().contiguous().view(torch.int32)
 
-    def __init__(self, earlier=None):
-        self.earlier, self.results, self.count, self.first = earlier, [], 0, None
+
+class _Recorder:
+    """Results in order of execution; against an earlier recorder it keeps the first that has other bits. casts: whether
+    these are looked at, which models of two types have in other places."""
+
+    def __init__(self, casts, earlier=None):
+        self.casts, self.earlier, self.results, self.count, self.first = casts, earlier, [], 0, None
 
     def __call__(self, func, name, where, args, kwargs, result):
-        if not isinstance(result, torch.Tensor) or result.dtype is not torch.float32 or self.first is not None:
+        if not isinstance(result, torch.Tensor) or result.dtype not in (torch.float32, *_LOW) or self.first is not None:
+            return
+        if name == "_to_copy" and not self.casts:
             return
         if self.earlier is None:
             self.results.append((name, result.detach().clone()))
@@ -206,7 +244,7 @@ class _Recorder:
         if known != name or other.shape != result.shape:
             self.first = {**found, "line": user_line()}
             return
-        differ = other.contiguous().view(torch.int32) != result.detach().contiguous().view(torch.int32)
+        differ = _bits(other) != _bits(result.detach())
         if bool(differ.any()):
             at = tuple(differ.nonzero()[0].tolist())
             self.first = {**found, "line": user_line(), "element": at, "a": float(other[at]), "b": float(result[at])}
@@ -240,6 +278,13 @@ class _Routers:
                           "margin": float(margins.median()),
                           "margin_of_flips": float(margins[flipped].median()) if bool(flipped.any()) else None})
         return found
+
+
+def _in_fp16(side, own):
+    """The side with fp16 in the place of bf16, in its recipe or its tensors."""
+    if side["recipe"] is None and (side["dtype"] or own) is torch.bfloat16:
+        return {**side, "dtype": torch.float16}
+    return {**side, "recipe": {"bf16": "mixed_fp16"}.get(side["recipe"], side["recipe"])}
 
 
 class Remedy(dict):
@@ -336,7 +381,10 @@ class SideMismatch(Mismatch):
         runs = self._runs
         paths = [path for each in modules for path in runs.paths_of(each)] if modules is not None else [
             path for path in runs.leaves if list(runs.paths[path].parameters())]
-        other = {name: value for name, value in self._b.items() if name not in ("modules", "batch")}
+        if self._a["dtype"] != self._b["dtype"]:
+            raise ValueError("the sides cast the model to two types, so a module of one cannot compute in the other; for shares by "
+                             "module give a float32 model, and recipes in place of dtype")
+        other = {name: value for name, value in self._b.items() if name not in ("modules", "batch", "dtype")}
         whole, found = self.rms**2 if self.rms else math.inf, Table()  # of equal sides no module has a share
         growth = {each["module"]: each for each in self.growth_by_module}
         for path in paths:
@@ -360,16 +408,16 @@ class SideMismatch(Mismatch):
             return [a, {**b, **{name: a[name] for name in names}}]
 
         tries = {"one order for all batch sizes": as_in_a("order", "batch"), "the same attention tile": as_in_a("attention"),
-                 "one recipe": as_in_a("recipe"),
-                 "fp16 in place of bf16": [{**side, "recipe": {"bf16": "mixed_fp16"}.get(side["recipe"], side["recipe"])}
-                                           for side in (a, b)],
+                 "one recipe": as_in_a("recipe", "dtype"),
+                 "fp16 in place of bf16": [_in_fp16(side, runs.type) for side in (a, b)],
                  "fp32 head": in_fp32(*heads),
                  "fp32 router": in_fp32(*(runs.router_of(each["module"], len(each["lost"])) for each in self.routers if each["module"])),
                  "fp32 residual stream": in_fp32("add"),
                  "norms and RoPE in fp32": in_fp32(*runs.paths_named("norm", "rotary")), "fp32 softmax": in_fp32("softmax")}
-        if a["recipe"] != b["recipe"] and b["recipe"] == "bf16":
+        in_bf16 = b["recipe"] == "bf16" or b["recipe"] is None and (b["dtype"] or runs.type) is torch.bfloat16
+        if a["recipe"] and a["recipe"] != b["recipe"] and in_bf16:
             # Its log-probabilities are computed once more in bf16: a pass beside the rollout's own.
-            tries[f"{a['recipe']} rollout with bf16 correction"] = [{**a, "recipe": "bf16"}, b]
+            tries[f"{a['recipe']} rollout with bf16 correction"] = [{**a, "recipe": b["recipe"], "dtype": b["dtype"]}, b]
             del tries["one recipe"]
         return {"none": [a, b], **{name: sides for name, sides in tries.items() if sides != [a, b]}}
 
@@ -438,7 +486,8 @@ class SideMismatch(Mismatch):
         return json.dumps(plain(fields))
 
     def __repr__(self):
-        sides = [f"{name} " + (", ".join(f"{key} {order_name(_order(value)) if key == 'order' else value}"
+        special = {"order": lambda value: order_name(_order(value)), "recipe": lambda value: value or "of the tensors' types"}
+        sides = [f"{name} " + (", ".join(f"{key} {special.get(key, str)(value)}"
                                          for key, value in side.items() if value != _DEFAULTS[key]) or
                                "h100, bf16, one chain") for name, side in (("A", self._a), ("B", self._b))]
         figures = self._text.split("\n", 2)[2].split("\n\nWhat would make")[0].rstrip("\n")
@@ -474,7 +523,7 @@ def _factor(pairs):
 
 def side_mismatch(emulate, model, tokens, a, b):
     """See ulplab.torch.mismatch."""
-    a, b = _side(a, "a"), _side(b, "b")
+    a, b = (_side(given, name, _type_of(model)) for given, name in ((a, "a"), (b, "b")))
     tokens = torch.as_tensor(tokens)
     if tokens.dim() != 2 or tokens.is_floating_point() or tokens.shape[1] < 2 or len(tokens) < 1:
         raise ValueError(f"tokens have shape {tuple(tokens.shape)}; give integers, sequences x places (2 or more)")
@@ -487,15 +536,18 @@ def side_mismatch(emulate, model, tokens, a, b):
     for name, side in (("a", a), ("b", b)):
         require_pieces(_order(side["order"]), longest or math.inf, name)
     runs = _Model(emulate, model, tokens)
-    recorder = _Recorder()
-    against, routers = _Recorder(recorder), (_Routers(), _Routers())
-    taken, firsts, logits = {"a": [], "b": [], "fp64": []}, {}, {}
+    recorder = _Recorder(a["dtype"] == b["dtype"])
+    against, routers = _Recorder(recorder.casts, recorder), (_Routers(), _Routers())
+    taken, firsts, logits, formats = {"a": [], "b": [], "fp64": []}, {}, {}, []
     same_batch = (a["batch"] or len(tokens)) == (b["batch"] or len(tokens))
     for name, side, seen, chosen in (("a", a, recorder, routers[0]), ("b", b, against, routers[1])):
         emulations = []
         logits[name] = runs.logits(side, 0, [chosen, seen] if same_batch else [chosen], taken[name], emulations)
+        own = side["dtype"] or runs.type
+        formats.append(_LOW.get(own) if side["recipe"] is None else emulations[0].low)
         firsts[name] = next((dict(each.rounding.first) for each in emulations if each.rounding.first), None)
-        runs._known[repr(side), 0] = runs.log_probabilities(logits[name])["logprobs"], _costs(emulations)
+        runs._known[repr(side), 0] = (runs.log_probabilities(logits[name])["logprobs"],
+                                      _costs(emulations, own))
     exact = _Model(None, copy.deepcopy(model).double(), tokens)
     if hasattr(getattr(exact.model, "config", None), "_experts_implementation"):
         exact.model.config._experts_implementation = "eager"  # PyTorch's grouped products have no fp64
@@ -512,8 +564,7 @@ def side_mismatch(emulate, model, tokens, a, b):
     found.first = against.first
     found.not_finite_first = firsts
     found.routers = routers[0].flips(routers[1])
-    low = emulations[0].recipe["low"]
-    found.growth_by_module = _growth(*(_whole(taken[name]) for name in ("a", "b", "fp64")), _PRECISION.get(low, 24))
+    found.growth_by_module = _growth(*(_whole(taken[name]) for name in ("a", "b", "fp64")), _PRECISION.get(formats[0], 24))
     return found
 
 
@@ -521,7 +572,7 @@ def _whole(taken):
     """Of the modules' results, chunks of a batch one after the other."""
     joined = {}
     for path, result in taken:
-        joined.setdefault(path, []).append(result.reshape(-1))
+        joined.setdefault(path, []).append(result.reshape(-1) if result.dtype is torch.float64 else result.reshape(-1).float())
     return {path: torch.cat(each) for path, each in joined.items()}
 
 

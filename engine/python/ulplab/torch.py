@@ -286,7 +286,7 @@ def compare(train: Callable[[Emulation], Iterable[float]], recipes: Sequence[str
 
 
 def invariance(module: torch.nn.Module, shapes: Iterable[int | tuple[int, ...]], *, rule: Any = None, unit: str = "h100",
-               recipe: str = "bf16", seed: int = 0) -> Invariance:
+               recipe: str | None = None, seed: int = 0) -> Invariance:
     """Whether a row's bits depend on the rows that are computed with it, where a kernel's order is chosen by shape.
 
     module  a module with Linear layers that returns a tensor; the first extent is the batch
@@ -294,7 +294,7 @@ def invariance(module: torch.nn.Module, shapes: Iterable[int | tuple[int, ...]],
     rule    which order a product of m x k by k x n takes: a function of (m, n, k) that returns a split_k or an Order, or a
             dictionary from (m, n, k), or from the largest m, to these. By default split-k that fills 132 processors with
             tiles of 128 x 128. The rule is for Linear layers; every other product has one order
-    unit, recipe   as in :func:`emulate`; seed: of the inputs
+    unit, recipe   as in :func:`emulate`, but without a recipe a module of fp32 computes in bf16; seed: of the inputs
 
     Returns an :class:`Invariance`: which rows change, the smallest counter-example, and what each fixed order that the rule
     takes would give: whether bits still change, and the error against fp64.
@@ -303,6 +303,8 @@ def invariance(module: torch.nn.Module, shapes: Iterable[int | tuple[int, ...]],
 
     >>> print(ulplab.torch.invariance(torch.nn.Linear(4096, 512), [1, 16, 256, 1024]))
     """
+    if recipe is None and all(x.dtype is torch.float32 for x in module.parameters()):
+        recipe = "bf16"
     return invariance_of(module, shapes, rule_of(rule), lambda order: emulate(unit, recipe, order=order, strict=False),
                          seed)
 
@@ -314,8 +316,9 @@ def mismatch(model: torch.nn.Module, tokens: torch.Tensor, *, a: Mapping[str, An
     model   gives logits of (sequences, places, vocabulary), or an object with .logits; dropout off
     tokens  integers, sequences x places: each token but the first is judged given those before it
     a, b    dictionaries of unit, recipe, order, fp32, attention (as in :func:`emulate`), batch (sequences that are computed
-            together) and modules (a dictionary from a module's path, or its end, to what differs there: {"lm_head":
-            {"recipe": "fp32"}})
+            together), dtype (to which this side casts the model) and modules (a dictionary from a module's path, or its
+            end, to what differs there: {"lm_head": {"recipe": "fp32"}}). Without a recipe a model of float16 or bfloat16
+            computes by its tensors' types, and one of float32 by "bf16"; with one it is cast to float32, unless it is so
 
     Returns a :class:`SideMismatch`: the figures of ulplab.mismatch, the distance of both from fp64, the first operation whose
     bits differ with its line, the growth by module, routers' flips, by_module(), remedies() and plot().

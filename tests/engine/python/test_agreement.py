@@ -1,5 +1,6 @@
 """Sums over ranks, attention by tiles, and the gaps of a sampler and a trainer."""
 
+import copy
 import json
 import pathlib
 import time
@@ -704,6 +705,48 @@ def test_the_remedies_of_the_guide_are_those_of_its_notebook():
     assert len(table) > 20
     guide = (docs / "agreement.md").read_text().splitlines()
     assert [line for line in table if line not in guide] == []
+
+
+def test_a_model_of_low_tensors_computes_by_their_types_on_either_side():
+    torch = pytest.importorskip("torch")
+    import ulplab.torch
+
+    model, tokens = small_language_model()
+    split = {"order": ulplab.Order(split_k=4)}
+    for dtype, other in ((torch.bfloat16, "sm_90:mma.fp16.fp32"), (torch.float16, "sm_90:mma.bf16.fp32")):
+        low = copy.deepcopy(model).to(dtype)
+        found = ulplab.torch.mismatch(low, tokens, a=split, b={})
+        with torch.no_grad(), ulplab.torch.emulate("h100", order=split["order"]) as run:
+            logits = low(tokens)
+        assert other not in run.ways() and found.rms > 0
+        expected = torch.log_softmax(logits.double(), -1)[:, :-1].gather(2, tokens[:, 1:, None])[..., 0]
+        assert torch.equal(found.log_probabilities["a"], expected)
+        assert repr(found).splitlines()[1] == "B recipe of the tensors' types"
+        cast = ulplab.torch.mismatch(model, tokens, a={"dtype": dtype, **split}, b={"dtype": dtype})
+        assert torch.equal(cast.log_probabilities["a"], expected)
+        module = found.growth_by_module[-1]
+        assert module["module"] == "head" and 0 < module["differ"] < 1 and module["ulps"] >= 0.5
+        assert found.by_module[0]["rms"] > 0
+    low = copy.deepcopy(model).bfloat16()
+    names = {each["name"]: each for each in ulplab.torch.mismatch(low, tokens, a=split, b={}).remedies(seeds=1)}
+    assert names["fp16 in place of bf16"]["cost"].keys() == {"fp16"} and names["fp32 head"]["cost"].keys() == {"bf16", "fp32"}
+    assert names["one order for all batch sizes"]["rms"] == 0
+    fp8 = ulplab.torch.mismatch(low, tokens, a={"recipe": "fp8"}, b={})
+    plain = ulplab.torch.mismatch(copy.deepcopy(low).float(), tokens, a={"recipe": "fp8"}, b={})
+    assert torch.equal(fp8.log_probabilities["a"], plain.log_probabilities["a"])  # a recipe carries fp32 tensors
+    head = ulplab.torch.mismatch(low, tokens, a={"modules": {"head": {"recipe": "fp32"}}}, b={"fp32": ["head"]})
+    assert head.equal and "fp8 rollout with bf16 correction" in {each["name"] for each in fp8.remedies(seeds=1)}
+    with pytest.raises(ValueError, match="a has recipe fp8 and dtype torch.float16; a recipe carries its formats in float32"):
+        ulplab.torch.mismatch(low, tokens, a={"recipe": "fp8", "dtype": torch.float16}, b={})
+    with pytest.raises(ValueError, match="a has dtype 'half'; give torch.float32, float16 or bfloat16"):
+        ulplab.torch.mismatch(low, tokens, a={"dtype": "half"}, b={})
+    with pytest.raises(ValueError, match=r"modules\['head'\] has a dtype; a module's tensors have the model's"):
+        ulplab.torch.mismatch(low, tokens, a={"modules": {"head": {"dtype": torch.float32}}}, b={})
+    with pytest.raises(ValueError, match="the sides cast the model to two types"):
+        len(ulplab.torch.mismatch(low, tokens, a={"dtype": torch.float16}, b={}).by_module)
+    rows = torch.nn.Linear(1024, 64).half()
+    found = ulplab.torch.invariance(rows, [1, 64], rule={1: 8, 64: 1})
+    assert found.first["values"] == tuple(float(torch.tensor(x).half()) for x in found.first["values"])
 
 
 def test_what_two_sides_refuse():
