@@ -77,6 +77,11 @@ class State:
         self._scale = None if scaler is None else copy.deepcopy(scaler.state_dict())
         self._random = torch.get_rng_state(), numpy.random.get_state(), random.getstate()
 
+    def adopt(self, leaves):
+        """Keeps the numbers of tensors that have gradients and that nobody has named."""
+        known = {id(x) for x, _ in self._tensors}
+        self._tensors += [(x, x.detach().clone()) for x in leaves if id(x) not in known]
+
     def restore(self):
         with torch.no_grad():
             for tensor, numbers in self._tensors:
@@ -210,6 +215,10 @@ class Trials:
         """A backward pass with the trial's loss scale, unscaled at its end, as by a scaler."""
         roots = [tensors] if isinstance(tensors, torch.Tensor) else list(tensors)
         leaves = _leaves(roots)
+        if not trial.leaves and any(x.grad is not None and bool((x.grad != 0).any()) for x in leaves):
+            raise ValueError("the step adds to gradients of an earlier one: begin it with zero_grad(), or give model=")
+        if not self.has_backward:
+            self.state.adopt(leaves)
         scale = 1.0 if trial.scale is None or scaler_used else trial.scale
         if scale != 1:
             given = [grad_tensors] if isinstance(grad_tensors, torch.Tensor) else grad_tensors or [None] * len(roots)
@@ -389,8 +398,8 @@ def search(step: Callable[..., Any], unit: UnitLike = "h100", recipe: str | None
                passes by backward() get the trial's loss scale, and gradients are unscaled after them; a GradScaler of this
                module that the step uses takes the trial's scale
     recipe     of emulate; None: the tensors' own types decide
-    model, optimizer, scaler   whose state is restored before each trial, as are random numbers; without them step builds
-               everything anew. model may be a list
+    model, optimizer, scaler   whose state is restored before each trial, as are random numbers and the tensors that have
+               gradients; without an optimizer step builds its own anew. model may be a list
     bound      of the relative error of results and gradients against the same step in fp32
     recipes    to be tried, in the order of their cost
     trials     at most; progress: a line for each on stderr

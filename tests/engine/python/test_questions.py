@@ -116,6 +116,26 @@ def test_a_step_may_build_everything_anew_and_return_a_number(capsys):
     assert "trial   1: mixed_fp16" in capsys.readouterr().err
 
 
+def test_a_model_that_nobody_names_is_as_it_was_and_old_gradients_are_refused():
+    model, x = Norm().half(), large_rows().half()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    step = step_of(model, lambda m: m(x).float().square().mean(), optimizer)
+    before = [each.detach().clone() for each in model.parameters()]
+    found = lab.search(step, progress=False)
+    assert found.fp32 and all(map(torch.equal, before, model.parameters()))  # a trial's NaN is in none of them
+    assert repr(found) == repr(lab.search(step, model=model, optimizer=optimizer, progress=False))
+    for each in model.parameters():
+        each.grad = torch.full_like(each, float("nan"))
+
+    def adds():
+        loss = model(x).float().square().mean()
+        loss.backward()
+        return loss
+
+    assert "the step adds to gradients of an earlier one: begin it with zero_grad(), or give model=" in repr(lab.search(adds, progress=False))
+    assert lab.search(adds, model=model, progress=False).fp32 == found.fp32
+
+
 def test_search_stops_at_its_limit_and_says_so():
     model, x = Norm(), large_rows()
     found = lab.search(lambda run: model(x), recipe="mixed_fp16", model=model, trials=1, progress=False)
