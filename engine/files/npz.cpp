@@ -28,7 +28,7 @@ std::vector<Member> members_of(const Archive& archive) {
     if (all <= Archive::always_good || all / Archive::most_times <= archive.size()) return members;
     throw DataError(
         fmt::format("{}: its arrays are {} bytes, more than {} times the {} bytes of the file, which is the limit; "
-                    "save it uncompressed, with numpy.savez",
+                    "save it uncompressed, with numpy.savez, or allow more by --max-expansion",
                     archive.file().string(), all, Archive::most_times, archive.size()));
 }
 

@@ -58,9 +58,10 @@ std::string zip_archive(const std::vector<ZippedFile>& files);
 class ZipArchive {
   public:
     static constexpr std::uint64_t stored = 0, deflated = 8;
-    /// A few bytes can stand for a thousand times as many: files that unfold to more are refused by those who read
-    /// whole archives.
-    static constexpr std::uint64_t most_times = 100, always_good = std::uint64_t{1} << 26;
+    /// A few bytes can stand for a thousand times as many: files that unfold to more than this many times the
+    /// archive's size, and more than 64 MiB, are refused by those who read whole archives. --max-expansion sets it.
+    static inline std::uint64_t most_times = 100;
+    static constexpr std::uint64_t always_good = std::uint64_t{1} << 26;
     struct Member {
         std::string name;
         std::uint64_t method, crc, compressed, size, header_at;

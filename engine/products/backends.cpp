@@ -16,7 +16,7 @@ namespace ulp {
 std::vector<BackendFamily> built_in_backends() {
     std::vector<BackendFamily> families = {
         {"soft", tensor_core_arguments(), "a GPU's matrix unit, bit for bit as its model says",
-         make_tensor_core_backend},
+         make_tensor_core_backend, "", "", spelled_tensor_core_argument},
         {.prefix = "soft",
          .arguments = {},
          .description = "a matrix unit that a file describes (docs/unit_files.md)",

@@ -30,6 +30,8 @@ std::unique_ptr<MatmulBackend> make_eigen_backend();
 /// throw std::invalid_argument.
 std::unique_ptr<MatmulBackend> make_tensor_core_backend(std::string_view argument);
 std::vector<std::string> tensor_core_arguments();
+/// "rtx4090.mma" for "RTX 4090.mma": of a GPU that architecture_of knows, in lower case; empty where there is none.
+std::string spelled_tensor_core_argument(std::string_view text);
 
 /// The unit that a file describes (unit_file.hpp). It has the products of its formats alone; integers have none.
 std::unique_ptr<MatmulBackend> make_unit_file_backend(std::string_view file);

@@ -181,6 +181,10 @@ std::unique_ptr<MatmulBackend> made(std::string_view spec) {
         for (const std::string& argument : family.arguments) {
             if (rest == ":" + argument) return family.make(argument);
         }
+        if (family.spelled && rest.starts_with(":")) {
+            if (const std::string argument = family.spelled(rest.substr(1)); !argument.empty())
+                return family.make(argument);
+        }
         if (!family.suffix.empty() && rest.starts_with(":") && rest.ends_with(family.suffix)) {
             return family.make(rest.substr(1));
         }

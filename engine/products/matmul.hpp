@@ -107,6 +107,8 @@ struct BackendFamily {
     std::function<std::unique_ptr<MatmulBackend>(std::string_view argument)> make;
     std::string usage{};   // of backends that wrap others: "(BACKEND,REFERENCE)"; make gets what is in the parentheses
     std::string suffix{};  // of further arguments, names of files: ".json"
+    /// The argument that another spelling stands for; empty where it is none. Not listed.
+    std::function<std::string(std::string_view)> spelled{};
 };
 /// Adds a family (the GPU library registers "cuda").
 void register_backend_family(BackendFamily family);

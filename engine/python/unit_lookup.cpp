@@ -28,8 +28,7 @@ std::string in_lower_case(std::string text) {
 /// For the name of a GPU, which has several units, that of its fp16 products; else empty.
 std::string unit_of_gpu(const std::string& name) {
     try {
-        return make_backend("soft:" + in_lower_case(name))
-            ->promised_model({formats::fp16, formats::fp32, formats::fp16});
+        return make_backend("soft:" + name)->promised_model({formats::fp16, formats::fp32, formats::fp16});
     } catch (const std::exception&) {
         return {};
     }
@@ -41,12 +40,13 @@ std::string complaint_about(const std::string& unit) {
                            unit, key);
     }
     std::vector<std::string> keys, containing;
+    for (const NamedGpu& gpu : named_gpus()) keys.emplace_back(gpu.name);
     for (const UnitRow& row : unit_table()) keys.push_back(row.key());
     std::ranges::copy_if(keys, std::back_inserter(containing), [&](const std::string& key) {
         return unit.size() > 2 && key.find(in_lower_case(unit)) != std::string::npos;
     });
     return fmt::format("there is no unit '{}'; nearest are {}, and ulplab.units() lists all {}", unit,
-                       nearest_names(unit, containing.empty() ? keys : containing), keys.size());
+                       nearest_names(unit, containing.empty() ? keys : containing), unit_table().size());
 }
 
 }  // namespace

@@ -36,6 +36,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/files/zip.hpp"
 #include "experiments/framework/exit_codes.hpp"
 #include "experiments/framework/options.hpp"
 #include "softfloat/errors.hpp"
@@ -49,6 +50,14 @@ struct Command {
     std::string_view summary;              // for `ulplab --help`: what it does, no full stop
     Action (*declare)(OptionParser& app);  // adds the options; the action runs if the user chose this subcommand
 };
+
+/// For the `declare` of commands that read archives.
+inline void add_expansion_option(OptionParser& app) {
+    app.add_option("--max-expansion", ZipArchive::most_times,
+                   "how many times its own size an archive may unfold to, where that is more than 64 MiB")
+        .range(1, 1000000)
+        .capture_default_str();
+}
 
 /// For the `declare` of what has subcommands of its own: the action runs the one that the user chose.
 Action declare_subcommands(OptionParser& app, std::span<const Command> commands);

@@ -364,6 +364,7 @@ Action declare_compare(OptionParser& app) {
         "orders and units explain both, and what share of both bounds the difference is; exit code 0 where they do. "
         "Else exit code 4 on a difference.\n\n" +
         recipe_lines());
+    add_expansion_option(app);
     return [options] { return compare(*options); };
 }
 

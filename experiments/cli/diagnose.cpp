@@ -194,6 +194,7 @@ Action declare_diagnose(OptionParser& app) {
     declare_search(app, *o);
     app.add_option("--page", o->page, "file for one HTML page with the findings and the histograms");
     app.add_flag("--json", o->json, "prints JSON");
+    add_expansion_option(app);
     return [o] { return searched([&] { return diagnose(*o); }); };
 }
 

@@ -159,6 +159,7 @@ Action declare_grade(OptionParser& app) {
                "and its own.\n"
                "The compiler is that of CXX, or g++; the Python interpreter that of PYTHON, or the system's.\n"
                "Exit code 1 where a test failed.");
+    add_expansion_option(app);
     return [options] { return grade(*options); };
 }
 

@@ -140,6 +140,7 @@ Action declare_inspect(OptionParser& app) {
     app.add_flag("--json", options->json, "prints JSON");
     app.add_option("--page", options->page,
                    "file for one HTML page with the histograms, the losses and the loss scale");
+    add_expansion_option(app);
     return [options] { return inspect(*options); };
 }
 

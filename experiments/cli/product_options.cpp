@@ -417,11 +417,14 @@ void refuse_format_as_unit(std::string_view name) {
 
 void throw_no_model(std::string_view key) {
     refuse_format_as_unit(key);
-    for (const NamedGpu& gpu : named_gpus()) {
-        if (!equal_ignoring_case(gpu.name, key)) continue;
+    std::string architecture;
+    try {
+        architecture = architecture_of(key);
+    } catch (const std::invalid_argument&) {  // no GPU either
+    }
+    if (!architecture.empty()) {
         throw UsageError(std::string(key) + " is a GPU with several matrix units; choose one, such as " +
-                         keys_of_gpu(std::string(gpu.architecture)) + " (`ulplab models --unit " + std::string(key) +
-                         "` lists all)");
+                         keys_of_gpu(architecture) + " (`ulplab models --unit " + std::string(key) + "` lists all)");
     }
     const auto keys = model_keys();
     throw UsageError("there is no model '" + std::string(key) + "'; nearest are " + nearest_names(key, keys) +

@@ -430,6 +430,7 @@ Action declare_quantize(OptionParser& app) {
                  "=SatPropagate leaves infinities as they are");
     app.add_flag("--packed", o->packed, "two codes of 4 bits in each byte of NAME.codes, the first in the low half");
     app.footer("Block-scaled formats:\n" + row_lines());
+    add_expansion_option(app);
     return [o] { return quantize_file(*o); };
 }
 

@@ -41,8 +41,8 @@ ExitCode report(const ReportOptions& options) {
     static_cast<void>(read_results(options.out));  // a folder without results is refused as such
     require_writable(folder / "report.html");
     if (options.draw) draw(options);
-    const std::vector<ReportPage> pages = report_pages(
-        read_results(options.out), std::filesystem::exists(folder / "site/index.html") ? "site/" : "");
+    const std::vector<ReportPage> pages =
+        report_pages(read_results(options.out), std::filesystem::exists(folder / "site/index.html") ? "site/" : "");
     for (const ReportPage& page : pages) replace_whole_file(folder / page.file, page.html);
     fmt::print("{}\n", (folder / pages.front().file).string());
     return ExitCode::good;

@@ -122,7 +122,9 @@ fs::path Unpacker::unpacked(const ZipArchive& archive, const ZipArchive::Member&
                             const std::string& extension) {
     if (member.size > most_bytes) throw DataError("a file inside is larger than 256 MiB");
     const std::uint64_t size = std::min(member.size, most);
-    if (size > left_) throw DataError("its files are more than 100 times as large as it is");
+    if (size > left_) {
+        throw DataError(fmt::format("its files are more than {} times as large as it is", ZipArchive::most_times));
+    }
     left_ -= size;
     return keep(extension, size < member.size ? archive.contents(member, size) : archive.contents(member));
 }

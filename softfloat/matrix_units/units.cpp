@@ -114,23 +114,49 @@ constexpr std::array known_gpus{
     NamedGpu{"MI250", "gfx90a"}, NamedGpu{"MI300X", "gfx942"},
 };
 
+/// Cards with the same units, taken and not listed. Sources: NVIDIA's list of compute capabilities, AMD's of LLVM
+/// targets.
+constexpr std::array also_taken{
+    NamedGpu{"TitanV", "sm_70"},    NamedGpu{"RTX2080", "sm_75"},     NamedGpu{"RTX2080Ti", "sm_75"},
+    NamedGpu{"A800", "sm_80"},      NamedGpu{"A10", "sm_86"},         NamedGpu{"A10G", "sm_86"},
+    NamedGpu{"A16", "sm_86"},       NamedGpu{"A40", "sm_86"},         NamedGpu{"RTXA6000", "sm_86"},
+    NamedGpu{"RTX3080", "sm_86"},   NamedGpu{"RTX3090", "sm_86"},     NamedGpu{"L4", "sm_89"},
+    NamedGpu{"L20", "sm_89"},       NamedGpu{"L40", "sm_89"},         NamedGpu{"RTX4080", "sm_89"},
+    NamedGpu{"RTX4090", "sm_89"},   NamedGpu{"RTX6000Ada", "sm_89"},  NamedGpu{"H20", "sm_90"},
+    NamedGpu{"H800", "sm_90"},      NamedGpu{"GH200", "sm_90"},       NamedGpu{"sm_90a", "sm_90"},
+    NamedGpu{"GB200", "sm_100"},    NamedGpu{"sm_100a", "sm_100"},    NamedGpu{"GB300", "sm_103"},
+    NamedGpu{"RTX5080", "sm_120"},  NamedGpu{"RTXPRO6000", "sm_120"}, NamedGpu{"sm_120a", "sm_120"},
+    NamedGpu{"DGXSpark", "sm_121"}, NamedGpu{"MI250X", "gfx90a"},     NamedGpu{"MI200", "gfx90a"},
+    NamedGpu{"CDNA2", "gfx90a"},    NamedGpu{"MI300A", "gfx942"},     NamedGpu{"MI300", "gfx942"},
+    NamedGpu{"MI325X", "gfx942"},   NamedGpu{"CDNA3", "gfx942"},
+};
+
+/// "RTX 4090", "rtx-4090" and "rtx_4090" are one name.
+std::string joined(std::string_view name) {
+    std::string text(name);
+    std::erase_if(text, [](char c) { return c == ' ' || c == '-' || c == '_'; });
+    return text;
+}
+
 }  // namespace
 
 std::span<const NamedGpu> named_gpus() { return known_gpus; }
 
 std::string architecture_of(std::string_view gpu) {
-    std::string names;
-    for (const NamedGpu& row : known_gpus) {
-        if (equal_ignoring_case(row.name, gpu)) return std::string(row.architecture);
-        names += (names.empty() ? "" : ", ") + std::string(row.name);
+    std::vector<std::string> known;
+    for (const std::span<const NamedGpu> list :
+         {std::span<const NamedGpu>(known_gpus), std::span<const NamedGpu>(also_taken)}) {
+        for (const NamedGpu& row : list) {
+            if (equal_ignoring_case(joined(row.name), joined(gpu))) return std::string(row.architecture);
+            known.emplace_back(row.name);
+        }
     }
     for (const UnitRow& row : unit_table()) {
         if (row.architecture == gpu) return row.architecture;
     }
-    std::vector<std::string> known;
-    for (const NamedGpu& row : known_gpus) known.emplace_back(row.name);
     throw std::invalid_argument("there is no GPU model '" + std::string(gpu) + "'; did you mean " +
-                                nearest_names(gpu, known, 1) + "? choose one of " + names);
+                                nearest_names(gpu, known, 1) + "? choose one of " +
+                                nearest_names(gpu, known, known.size()));
 }
 
 }  // namespace ulp

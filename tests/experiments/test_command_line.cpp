@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "engine/files/sha256.hpp"
+#include "engine/files/zip.hpp"
 #include "experiments/framework/experiment.hpp"
 #include "experiments/framework/files.hpp"
 #include "experiments/framework/machine.hpp"
@@ -38,6 +39,22 @@ std::string digest_in(const fs::path& folder) {
 
 }  // namespace
 
+TEST_CASE("an archive that unfolds to too much is refused, and read where --max-expansion allows it") {
+    const test::TemporaryFolder folder;
+    const std::string file = (folder.path() / "zeros.npz").string();
+    std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (18000000,), }";
+    header.resize(117, ' ');
+    const std::string zeros = std::string("\x93NUMPY\x01\x00v\x00", 10) + header + "\n" + std::string(72000000, '\0');
+    write_file(file, zip_archive({{"zeros.npy", zeros}}));
+    for (const std::string command : {"inspect", "diagnose"}) {
+        check_refused({command, file}, 3, "or allow more by --max-expansion");
+        check_refused({command, file, "--max-expansion", "0"}, 2, "--max-expansion");
+    }
+    check_refused({"inspect", file, "--max-expansion", "50"}, 3, "more than 50 times");
+    CHECK(ulplab({"inspect", file, "--max-expansion", "2000"}).exit_code == 0);
+    check_refused({"inspect", file}, 3, "more than 100 times");  // a run's limit is its own
+}
+
 TEST_CASE("wrong usage ends with 2 and a sentence") {
     const test::TemporaryFolder out;
     const std::string to = "--out=" + out.path().string();
@@ -63,7 +80,7 @@ TEST_CASE("wrong usage ends with 2 and a sentence") {
     check_refused({"codes", "halve"}, 2, "there is no format 'halve'; did you mean half?");
     check_refused({"dev", "manual", "walk"}, 2, "there is no command \"ulplab walk\"");
     check_refused({"models", "--unit", "H900"}, 2, "there is no GPU model 'H900'; did you mean");
-    check_refused({"models", "--unit", "MI300"}, 2, "did you mean MI300X?");
+    check_refused({"models", "--unit", "MI300Y"}, 2, "did you mean MI300");
     check_refused({"list", "nothing"}, 2, "there is no experiment \"nothing\"");
     CHECK(fs::is_empty(out.path()));
 }

@@ -281,7 +281,7 @@ class _Routers:
 
 
 def _in_fp16(side, own):
-    """The side with fp16 in the place of bf16, in its recipe or its tensors."""
+    """The side with fp16 for bf16, in its recipe or its tensors."""
     if side["recipe"] is None and (side["dtype"] or own) is torch.bfloat16:
         return {**side, "dtype": torch.float16}
     return {**side, "recipe": {"bf16": "mixed_fp16"}.get(side["recipe"], side["recipe"])}

@@ -374,6 +374,9 @@ TEST_CASE("backends name themselves and what they claim") {
     CHECK(make_backend("soft:h100")->promised_model(types) == "sm_90:mma.fp16.fp32");
     CHECK(make_backend("soft:h100.wgmma")->promised_model(types) == "sm_90:wgmma.fp16.fp32");
     CHECK(make_backend("soft:h200")->promised_model(types) == "sm_90:mma.fp16.fp32");
+    CHECK(make_backend("soft:RTX 4090")->promised_model(types) == "sm_89:mma.fp16.fp32");  // not listed, and taken
+    CHECK(make_backend("soft:GH200.wgmma")->name() == "soft:gh200.wgmma");
+    CHECK_THROWS_AS(make_backend("soft:gh200.mfma"), std::invalid_argument);
     CHECK(make_backend("eigen")->promised_model(types).empty());
     CHECK(make_backend("soft:v100")->promised_model({formats::bf16, formats::fp32}).empty());
     for (const auto& [spec, description] : backend_specs()) {

@@ -201,5 +201,10 @@ TEST_CASE("the table's keys are unique and lookups name what there is") {
     CHECK_THROWS_WITH_AS(ulp::find_unit("V100", "bf16", "fp32"), doctest::Contains("nearest are sm_70:mma.fp16.fp32"),
                          std::invalid_argument);
     CHECK_THROWS_WITH_AS(ulp::architecture_of("K80"), doctest::Contains("V100"), std::invalid_argument);
+    for (const char* name : {"L40S", "RTX4090", "rtx_4090", "RTX 4090", "l4", "Ada", "sm_89"}) {
+        CHECK(ulp::architecture_of(name) == "sm_89");
+    }
+    CHECK(ulp::architecture_of("GH200") == ulp::architecture_of("sm_90a"));
+    CHECK(ulp::architecture_of("mi300a") == ulp::architecture_of("MI300X"));
     CHECK_THROWS_WITH_AS(ulp::policy_set("F"), doctest::Contains("A, B, C, D, E"), std::invalid_argument);
 }
