@@ -62,7 +62,7 @@
     const width = 640, height = 220, left = 60, bottom = 190;
     const finite = rows.flatMap(row => row[2]).filter(Number.isFinite);
     const most = Math.max(...finite), least = Math.min(base, ...finite), longest = Math.max(...rows.map(row => row[2].length));
-    const x = i => left + (width - left - 120) * i / Math.max(1, longest - 1);
+    const x = i => left + (width - left - 150) * i / Math.max(1, longest - 1);
     const y = value => bottom - (bottom - 20) * (value - least) / (most - least || 1);
     const svg = shape('svg', {viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': title, class: 'chart'});
     svg.append(shape('line', {class: 'axis', x1: left, x2: x(longest - 1), y1: y(Math.max(least, 0)), y2: y(Math.max(least, 0))}),
@@ -70,12 +70,15 @@
                shape('text', {x: left - 6, y: y(least) + 4, 'text-anchor': 'end'}, short(least)),
                shape('text', {x: left, y: height - 8}, title),
                shape('text', {x: x(longest - 1), y: height - 8, 'text-anchor': 'end'}, `${longest - 1}`));
-    rows.forEach(([name, look, values], i) => {
+    let free = 24;  // names stand at the ends of their curves, one below the other
+    const endOf = ([, , values]) => y(values.filter(Number.isFinite).at(-1));
+    for (const [name, look, values] of [...rows].sort((a, b) => endOf(a) - endOf(b))) {
       const points = values.map((value, at) => Number.isFinite(value) ? `${x(at).toFixed(1)},${y(value).toFixed(1)}` : '').join(' ');
-      const end = values.map(Number.isFinite).lastIndexOf(true);
+      const at = Math.min(Math.max(free, endOf([name, look, values]) + 4), bottom);
+      free = at + 28;
       svg.append(shape('polyline', {class: 'line ' + look, style: 'fill:none', points}),
-                 shape('text', {x: width - 2, y: Math.max(24, y(values[end]) + (i ? 24 : -6)), 'text-anchor': 'end'}, name));
-    });
+                 shape('text', {x: width - 2, y: at, 'text-anchor': 'end'}, name));
+    }
     return svg;
   }
 

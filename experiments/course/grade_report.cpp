@@ -8,6 +8,7 @@
 #include "engine/files/zip.hpp"
 #include "experiments/framework/exit_codes.hpp"
 #include "experiments/framework/files.hpp"
+#include "experiments/framework/html.hpp"
 #include "softfloat/errors.hpp"
 
 namespace ulp::course {
@@ -81,20 +82,10 @@ bool passed(const ExerciseResult& result, const GroupResult& group) {
     return result.outcome == Outcome::judged && group.passed();
 }
 
-/// For XML 1.0: its five entities, and nothing but printable ASCII (a student's file may hold any bytes).
-std::string escaped(const std::string& text) {
-    std::string result;
-    for (const char c : text) {
-        switch (c) {
-            case '&': result += "&amp;"; break;
-            case '<': result += "&lt;"; break;
-            case '>': result += "&gt;"; break;
-            case '"': result += "&quot;"; break;
-            case '\'': result += "&apos;"; break;
-            default: result += (c >= 32 && c < 127) || c == '\n' || c == '\t' ? c : '?';
-        }
-    }
-    return result;
+/// For XML 1.0: entities, and nothing but printable ASCII (a student's file may hold any bytes).
+std::string in_xml(std::string text) {
+    std::ranges::replace_if(text, [](char c) { return (c < 32 || c > 126) && c != '\n' && c != '\t'; }, '?');
+    return escaped(text);
 }
 
 }  // namespace
@@ -142,17 +133,17 @@ std::string junit_xml(const std::vector<ExerciseResult>& results) {
         std::size_t failures = 0;
         for (const GroupResult& group : result.groups) {
             cases +=
-                fmt::format("    <testcase classname=\"{}\" name=\"{}\"", escaped(result.name), escaped(group.name));
+                fmt::format("    <testcase classname=\"{}\" name=\"{}\"", in_xml(result.name), in_xml(group.name));
             if (passed(result, group)) {
                 cases += "/>\n";
                 continue;
             }
             ++failures;
             cases += fmt::format(">\n      <failure message=\"{} of {} points lost\">{}</failure>\n    </testcase>\n",
-                                 group.points, group.points, escaped(test_output(result, group)));
+                                 group.points, group.points, in_xml(test_output(result, group)));
         }
         suites += fmt::format("  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\">\n{}  </testsuite>\n",
-                              escaped(result.name), result.groups.size(), failures, cases);
+                              in_xml(result.name), result.groups.size(), failures, cases);
         all_tests += result.groups.size();
         all_failures += failures;
     }
