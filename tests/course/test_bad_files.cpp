@@ -64,6 +64,10 @@ TEST_CASE("a file that does not compile, link or exist is told apart") {
     const TemporaryFolder empty;
     Grader grader(small_limits());
     CHECK(grader.grade(exercise_by_name("decode_half"), empty.path()).outcome == Outcome::no_file);
+    for (const Exercise& exercise : exercises()) {  // Python where it may be, and nowhere else
+        ulp::write_file(empty / std::string(exercise.name).append(".py"), "");
+        CHECK((grader.grade(exercise, empty.path()).outcome != Outcome::no_file) == exercise.in_python);
+    }
 }
 
 TEST_CASE("a program that fills megabytes of assembler text is refused before it is assembled") {
@@ -97,7 +101,8 @@ TEST_CASE("a program that eats memory, overflows its stack or crashes is told ap
                   "crashed: Segmentation fault");
     check_stopped(graded("int* volatile nothing = nullptr; return static_cast<float>(*nothing);"), "question 1 of 12");
     check_stopped(graded("throw std::runtime_error(\"no idea\");", "#include <stdexcept>"), "threw no idea");
-    check_stopped(graded("_Exit(0);", "#include <cstdlib>"), "ended by itself (exit code 0)");
+    check_stopped(graded("puts(\"so far\"); fflush(stdout); _Exit(0);", "#include <cstdio>\n#include <cstdlib>"),
+                  "ended by itself (exit code 0) (question 1 of 12); it printed:\n  | so far");
     check_stopped(graded("if (bits == 0x2E66) std::abort(); return 0;", "#include <cstdlib>"), "question 3 of 12");
     CHECK(parse_answers(std::string("\xFF\xFF\xFF\xFF\2\0\0\0\v\0\0\0", 12)).system_call == 0);  // cut off
 }

@@ -8,7 +8,7 @@ Usage: mutants.py [--day [DATE]] [--file PART] [--programs LIST] [--jobs N] [--s
   --day      twenty mutants of one test program of known.py's DAY, chosen by the date (2026-11-27; today's without one);
              builds and runs that program alone, keeps nothing found, and leaves out what alive.txt names
   --file     those whose file's path holds PART
-  --programs builds and runs these test programs alone, such as numbers,quantization,python
+  --programs builds and runs these test programs alone, such as numbers,quantization,python, with their files' mutants
   --seconds  ends after so many seconds; what was found is kept in build/mutants/found.json and not run again
   --again    runs those that were alive again
   --list     prints the mutants and runs none
@@ -451,7 +451,7 @@ def main():
         all_commands = commands(options.programs)
         tests = covered(mutants, all_commands, options.jobs)
         end = time.monotonic() + options.seconds
-        run_now = [m for m in wanted if not m.equivalent() and
+        run_now = [m for m in wanted if not m.equivalent() and m.program in options.programs and
                    (m.key not in found or options.again and found[m.key]["verdict"] != "killed")]
         random.Random(1).shuffle(run_now)
 

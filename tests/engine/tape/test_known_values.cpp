@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -53,6 +54,27 @@ TEST_CASE("relu lets a NaN pass, forward and backward") {
     tape.backward(reshape(slice(y, 0, 0, 1), {}));
     CHECK(x.gradient()[0] == 1.0F);
     CHECK(x.gradient()[1] == 0.0F);
+}
+
+TEST_CASE("an operand that fits the last dimension alone gets the sum of its gradients") {
+    const Engine engine("fp32", "soft:ieee");
+    Tape tape(engine);
+    const Var x = tape.leaf(Tensor({2, 3}, std::vector<float>{1, 2, 3, 4, 5, 6}));
+    const Var b = tape.leaf(Tensor({3}, std::vector<float>{1, 2, 3}));
+    tape.backward(mse(multiply(x, b), Tensor({2, 3}), Reduction::sum));  // 2 b (x1 x1 + x2 x2)
+    CHECK(std::ranges::equal(b.gradient().values(), std::array{34.0F, 116.0F, 270.0F}));
+}
+
+TEST_CASE("a convolution's sums are rounded to the format that it computes in before the bias is added") {
+    const Engine engine("pure_bf16", "soft:ieee");  // whose products have sums in fp32
+    Tape tape(engine);
+    const auto leaf = [&](const Shape& shape, const std::vector<float>& numbers) {
+        Tensor tensor(shape, numbers);
+        tensor.set_format(formats::bf16);
+        return tape.leaf(std::move(tensor));
+    };
+    const Var x = leaf({1, 2, 1, 1}, {1, 0x1p-8F}), w = leaf({1, 2, 1, 1}, {1, 1}), b = leaf({1}, {0x1.8p-9F});
+    CHECK(conv2d(x, w, b).value()[0] == 1);  // of 1 + 1.75 * 2^-8 it would be 1 + 2^-7
 }
 
 TEST_CASE("batch norm divides by n and remembers the variance over n - 1") {

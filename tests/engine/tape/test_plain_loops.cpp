@@ -531,6 +531,7 @@ TEST_CASE("a GRU is its plain loop, and a convolution's parameters start as far 
         }
         h = next;
     }
+    CHECK(ConvTranspose2d(model, "up", 4, 6, 3, {.groups = 2}).weight->value.shape() == Shape{4, 3, 3, 3});
     const Conv1d conv(model, "conv", 4, 64, 3, {.groups = 2});
     CHECK(conv.weight->value.shape() == Shape{64, 2, 3});
     for (const Parameter* each : {conv.weight, conv.bias}) {
