@@ -7,6 +7,7 @@
 #include <boost/multiprecision/cpp_int.hpp>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -218,6 +219,43 @@ TEST_CASE("tables by rule have the values of their definitions") {
     CHECK_THROWS_WITH(table_format({.name = "x", .values = {1, 2, 3}}), doctest::Contains("has 3 values"));
     CHECK_THROWS_WITH(table_format({.name = "x", .values = {0.1, 2}}), doctest::Contains("fp32 does not hold"));
     CHECK(table_format({.name = "x", .values = {1, 2}}) == table_format({.name = "x", .values = {1, 2}}));
+}
+
+TEST_CASE("a table's NaN, ends, order and flags are those of its numbers") {
+    const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+    const FloatFormat both = table_format({.name = "both", .values = {-8, -4, 0, 4, 8, inf, -inf, nan}});
+    const auto code = [](const FloatFormat& format, double x, unsigned flags) {
+        Context context;
+        const std::uint64_t bits = convert_bits(format, formats::fp64, std::bit_cast<std::uint64_t>(x), context);
+        CHECK(context.flags == flags);
+        return bits;
+    };
+    constexpr unsigned beyond = flag::overflow | flag::inexact, below = flag::underflow | flag::inexact;
+    CHECK(code(both, nan, 0) == 7);
+    CHECK(code(both, -9, flag::inexact) == 0);  // the next number would be -12
+    CHECK(code(both, 9, flag::inexact) == 4);
+    CHECK(code(both, -11, beyond) == 6);
+    CHECK(code(both, 11, beyond) == 5);
+    CHECK(code(both, 1, below) == 2);
+    CHECK(code(table_format({.name = "positive", .values = {1, 2, 4, 8}}), -5, flag::inexact) == 0);
+    CHECK(code(format_by_name("hif8"), nan, 0) == 0x80);
+    for (const char* name : {"hif8", "posit8", "int8"}) {
+        const FloatFormat format = format_by_name(name);
+        const TableJudge judge(format);
+        int wrong = 0;
+        for (std::uint64_t a = 0; a < 256; ++a) {
+            for (std::uint64_t b = 0; b < 256; ++b) {
+                Context context;
+                const Order order = compare_bits(format, a, b, context);
+                const Order right = !judge.has(a) || !judge.has(b)     ? order
+                                    : judge.value(a) < judge.value(b)  ? Order::less
+                                    : judge.value(a) == judge.value(b) ? Order::equal
+                                                                       : Order::greater;
+                wrong += order != right ? 1 : 0;
+            }
+        }
+        CHECK(wrong == 0);
+    }
 }
 
 TEST_CASE("arrays of formats that are looked up have the codes of the scalar conversions") {
