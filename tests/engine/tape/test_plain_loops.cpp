@@ -531,14 +531,16 @@ TEST_CASE("a GRU is its plain loop, and a convolution's parameters start as far 
         }
         h = next;
     }
-    CHECK(ConvTranspose2d(model, "up", 4, 6, 3, {.groups = 2}).weight->value.shape() == Shape{4, 3, 3, 3});
     const Conv1d conv(model, "conv", 4, 64, 3, {.groups = 2});
+    const ConvTranspose2d up(model, "up", 4, 64, 3, {.groups = 2});
     CHECK(conv.weight->value.shape() == Shape{64, 2, 3});
-    for (const Parameter* each : {conv.weight, conv.bias}) {
+    CHECK(up.weight->value.shape() == Shape{4, 32, 3, 3});
+    for (const auto& [each, terms] : {std::pair(conv.weight, 2 * 3), std::pair(conv.bias, 2 * 3),
+                                      std::pair(up.weight, 32 * 3 * 3), std::pair(up.bias, 32 * 3 * 3)}) {
         float largest = 0;
         for (const float v : each->value.values()) largest = std::max(largest, std::abs(v));
-        CHECK(largest <= 1 / std::sqrt(6.0F));  // 4 / 2 channels, 3 places
-        CHECK(largest > 0.9F / std::sqrt(6.0F));
+        CHECK(largest <= 1 / std::sqrt(static_cast<float>(terms)));
+        CHECK(largest > 0.9F / std::sqrt(static_cast<float>(terms)));
     }
 }
 
