@@ -237,7 +237,10 @@ TEST_CASE("a table's NaN, ends, order and flags are those of its numbers") {
     CHECK(code(both, -11, beyond) == 6);
     CHECK(code(both, 11, beyond) == 5);
     CHECK(code(both, 1, below) == 2);
-    CHECK(code(table_format({.name = "positive", .values = {1, 2, 4, 8}}), -5, flag::inexact) == 0);
+    const FloatFormat positive = table_format({.name = "positive", .values = {1, 2, 4, 8}});
+    CHECK(code(positive, -5, flag::inexact) == 0);
+    CHECK(code(positive, 0, below) == 0);
+    CHECK(code(table_format({.name = "negative", .values = {-8, -4, -2, -1}}), 0, below) == 3);
     CHECK(code(format_by_name("hif8"), nan, 0) == 0x80);
     for (const char* name : {"hif8", "posit8", "int8"}) {
         const FloatFormat format = format_by_name(name);
