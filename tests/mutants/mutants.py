@@ -13,7 +13,7 @@ Usage: mutants.py [--day [DATE]] [--file PART] [--programs LIST] [--jobs N] [--s
   --again    runs those that were alive again
   --list     prints the mutants and runs none
   --report   prints the table of what was found before and runs none
-  --write    with --report, writes alive.txt: the mutants that no case of their file's own program kills
+  --write    with --report, writes alive.txt: the mutants that are alive, and of DAY's programs those that only others kill
 Exit code 1 where a mutant is alive that neither known.py nor alive.txt names."""
 import argparse
 import ast
@@ -481,7 +481,7 @@ def main():
     if options.write:
         ALIVE.write_text("".join(f"{m.key} {m.place} {found[m.key]['verdict']}, {found[m.key]['by']}\n" for m in wanted
                                  if m.key in found and not found[m.key]["by"].startswith(m.program + ":")
-                                 and not m.equivalent()))
+                                 and (m.program in DAY or m in alive) and not m.equivalent()))
     return 1 if any(m.key not in known for m in alive) else 0
 
 
