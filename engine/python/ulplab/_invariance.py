@@ -158,11 +158,16 @@ class _Runs:
         return found
 
 
+def bits_of(x):
+    """Of the numbers as fp32, which holds those of fp16 and bf16 exactly."""
+    return x.float().contiguous().view(torch.int32)
+
+
 def _differences(few, many):
     """Rows in common whose bits differ, elements that do, and the first of them as (row, element, values)."""
     rows = len(few)
-    a, b = (x[:rows].float().contiguous().reshape(rows, -1) for x in (few, many))
-    differ = a.view(torch.int32) != b.view(torch.int32)
+    a, b = (x[:rows].reshape(rows, -1) for x in (few, many))
+    differ = bits_of(a) != bits_of(b)
     if not bool(differ.any()):
         return 0, 0, None
     row, element = (int(x) for x in differ.nonzero()[0])

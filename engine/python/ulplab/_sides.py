@@ -14,7 +14,7 @@ import torch
 
 from ._attention import checked_tiling
 from ._backends import backend_of, with_ieee
-from ._invariance import computed_in, order_name, require_no_dropout, require_pieces
+from ._invariance import bits_of, computed_in, order_name, require_no_dropout, require_pieces
 from ._mismatch import Mismatch, mismatch
 from ._ops import listed, split_names
 from ._products import _order
@@ -218,11 +218,6 @@ def _at(path, kind, observer):
     return observe
 
 
-def _bits(x):
-    """Of the numbers as fp32, which holds them exactly."""
-    return x.float().contiguous().view(torch.int32)
-
-
 class _Recorder:
     """Results in order of execution; against an earlier recorder it keeps the first that has other bits. casts: whether
     these are looked at, which models of two types have in other places."""
@@ -244,7 +239,7 @@ class _Recorder:
         if known != name or other.shape != result.shape:
             self.first = {**found, "line": user_line()}
             return
-        differ = _bits(other) != _bits(result.detach())
+        differ = bits_of(other) != bits_of(result.detach())
         if bool(differ.any()):
             at = tuple(differ.nonzero()[0].tolist())
             self.first = {**found, "line": user_line(), "element": at, "a": float(other[at]), "b": float(result[at])}
@@ -585,7 +580,7 @@ def _growth(a, b, exact, precision):
         size, gap = _rms(x), (x.double() - y.double()).abs()
         binade = torch.frexp(torch.maximum(x.abs(), y.abs()).double().clamp_min(max(size, 1e-300))).exponent
         right = exact.get(path)
-        found.append({"module": path, "differ": float((x.view(torch.int32) != y.view(torch.int32)).double().mean()),
+        found.append({"module": path, "differ": float((bits_of(x) != bits_of(y)).double().mean()),
                       "relative": _rms(gap) / size if size else 0.0, "ulps": float((gap * 2.0**(precision - binade)).max()),
                       "from_fp64": _rms(x - right) / size if size and right is not None and right.shape == x.shape else 0.0})
     return found
