@@ -146,19 +146,20 @@ std::vector<std::string> tensor_core_arguments() {
 
 std::string spelled_tensor_core_argument(std::string_view text) {
     const auto [gpu, instruction] = unit_of(text);
-    const std::vector<std::string> listed = tensor_core_arguments();
-    for (const NamedGpu& row : named_gpus()) {
-        try {
-            if (row.architecture != architecture_of(gpu)) continue;
-        } catch (const std::invalid_argument&) {
-            return {};
-        }
-        const std::string rest = instruction.empty() ? "" : "." + lower(instruction);
-        std::string name = lower(gpu) + rest;
-        std::erase(name, ' ');
-        return std::ranges::find(listed, lower(row.name) + rest) == listed.end() ? std::string() : name;
+    std::string architecture;
+    try {
+        architecture = architecture_of(gpu);
+    } catch (const std::invalid_argument&) {
+        return {};
     }
-    return {};
+    const auto row = std::ranges::find(named_gpus(), std::string_view(architecture), &NamedGpu::architecture);
+    if (row == named_gpus().end()) return {};
+    const std::string rest = instruction.empty() ? "" : "." + lower(instruction);
+    const std::vector<std::string> listed = tensor_core_arguments();
+    if (std::ranges::find(listed, lower(row->name) + rest) == listed.end()) return {};
+    std::string name = lower(gpu) + rest;
+    std::erase(name, ' ');
+    return name;
 }
 
 }  // namespace ulp
