@@ -111,6 +111,8 @@ EQUIVALENT = [
     ("softfloat/matrix_units/block_steps.cpp", "k < first + count", "operator", "no group reads beyond its instruction"),
     ("softfloat/arithmetic.hpp", "Kind::infinity, sign, 0, 0}", "constant",
      "nobody reads the exponent of an infinity or a NaN"),
+    ("softfloat/matrix_units/chain_dot.hpp", "[2][max_instruction_k / 2]", "operator",
+     "a longer array holds the same numbers"),
     ("softfloat/matrix_units/late_addend.hpp", "terms[k].exponent > largest", "operator",
      "of two equal numbers either is the larger"),
     ("softfloat/matrix_units/late_addend.hpp", "total < 0 ?", "operator", "a total of 0 has returned before"),

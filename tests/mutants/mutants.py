@@ -457,8 +457,8 @@ def main():
 
         def one(m):
             verdict = judge(m, tests, all_commands) if time.monotonic() < end else None
-            all_programs = options.day or {*PROGRAMS, "python"} <= set(options.programs)
-            return m, verdict if all_programs or verdict and "not reached" not in verdict["verdict"] else None
+            final = m.program in DAY or {*PROGRAMS, "python"} <= set(options.programs)
+            return m, verdict if final or verdict and "not reached" not in verdict["verdict"] else None
 
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
             for m, verdict in pool.map(one, run_now):

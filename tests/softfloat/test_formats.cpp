@@ -237,6 +237,8 @@ TEST_CASE("a table's NaN, ends, order and flags are those of its numbers") {
     CHECK(code(both, -11, beyond) == 6);
     CHECK(code(both, 11, beyond) == 5);
     CHECK(code(both, 1, below) == 2);
+    const std::uint64_t negative_codes[]{4, 3, 2, 1, 0, 6, 5, 7};
+    for (std::uint64_t a = 0; a < 8; ++a) CHECK(negate_bits(both, a) == negative_codes[a]);
     const FloatFormat positive = table_format({.name = "positive", .values = {1, 2, 4, 8}});
     CHECK(code(positive, -5, flag::inexact) == 0);
     CHECK(code(positive, 0, below) == 0);

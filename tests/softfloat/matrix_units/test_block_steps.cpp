@@ -148,6 +148,14 @@ TEST_CASE("steps are refused where there are none") {
                     std::invalid_argument);
 }
 
+TEST_CASE("an exact sum of products of fp64 numbers loses nothing beside the largest") {
+    ulp::ExactFp64Sum sum;
+    sum.add_product(0x1p400, 0x1p500);
+    sum.add_product(-0.75, 0x1p-30);
+    sum.add_product(-0x1p500, 0x1p400);
+    CHECK(sum.value() == -0x1.8p-31);
+}
+
 TEST_CASE("an exact sum keeps a sticky bit of any limb, and is zero without a sign") {
     for (const int exponent : {-320, -257, -200, -129, -100, -70}) {
         CAPTURE(exponent);

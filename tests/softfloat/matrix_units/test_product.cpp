@@ -181,6 +181,38 @@ TEST_CASE("promotion adds the running sum in fp32 at its interval") {
     CHECK(bits(expected) != bits(dot.product(model, {}, 0.5F)));
 }
 
+TEST_CASE("scales of blocks multiply the promoted sums, of the last, shorter block too") {
+    const TensorCoreModel& model = ulp::unit_model<ulp::TensorCoreModel>("sm_90:wgmma.e4m3.fp32");
+    const float a_scales[]{0.5F, 3, 0.1F}, b_scales[]{2, 0.3F, 7}, c = 0.5F;
+    for (const std::int64_t k : {300, 256}) {
+        const RandomDot dot(model, k, 6);
+        const std::int64_t blocks = (k + 127) / 128;
+        float expected = c, d = 0;
+        std::vector<float> scales(a_scales, a_scales + blocks);
+        scales.push_back(std::numeric_limits<float>::infinity());  // behind the last: no block's
+        for (std::int64_t i = 0; i < blocks; ++i) {
+            const auto first = static_cast<std::size_t>(128 * i);
+            const float sum = dot.chain(model, first, std::min(first + 128, dot.a.size()), 0);
+            const float scale = a_scales[i] * b_scales[i], scaled = sum * scale;
+            expected += scaled;
+        }
+        const ulp::GemmProblem problem{{dot.a.data(), 1, k}, {dot.b.data(), k, 1}, {&c, 1, 1}, {&d, 1, 1}};
+        const ulp::BlockScales both{{scales.data(), 1, blocks}, {b_scales, blocks, 1}};
+        ulp::soft_product(model, {.promote_every = 128}, problem, both);
+        CHECK(bits(d) == bits(expected));
+        CHECK_THROWS_AS(ulp::soft_product(model, {}, problem, both), std::invalid_argument);
+        CHECK_THROWS_AS(ulp::soft_product(model, {.split_k = 2, .promote_every = 128}, problem, both),
+                        std::invalid_argument);
+    }
+}
+
+TEST_CASE("orders by the names that people read") {
+    CHECK(ulp::name_of(ulp::ProductOrder{}) == "ascending k");
+    CHECK(ulp::name_of(ulp::ProductOrder{.split_k = 4}) == "split-k 4");
+    CHECK(ulp::name_of(ulp::ProductOrder{.piece_k = 36}) == "split-k of 36 each");
+    CHECK(ulp::name_of(ulp::ProductOrder{.split_k = 2, .slice_k = 32}) == "sliced k: 2 x 32");
+}
+
 TEST_CASE("the epilogue is one fused multiply-add in fp32") {
     const TensorCoreModel& model = ulp::unit_model<ulp::TensorCoreModel>("sm_90:mma.fp16.fp32");
     const RandomDot dot(model, 64, 7);
