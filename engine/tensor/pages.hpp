@@ -1,5 +1,6 @@
 // Memory for large tensors: blocks side by side in the address space, so that what is free between two of them serves
-// tensors of other sizes, too. Free pages stay in memory until they are dropped.
+// tensors of other sizes, too. Free pages stay in memory until they are dropped. (A Transformer's step of 900 MB was a
+// fifth slower with mimalloc 2.0.9, which asks the system for large blocks anew: bench_engine, transformer/fp32/eigen.)
 #pragma once
 
 #include <cstddef>
