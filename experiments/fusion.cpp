@@ -178,7 +178,6 @@ void run(const RunContext& context, Result& result) {
                                .shift = 0.12 * i - 0.18});
     }
     error.guides = {level(0.25, "one rounding")};
-    error.guides.front().opposite = true;
     result.figure(std::move(share));
     result.figure(std::move(error));
 }

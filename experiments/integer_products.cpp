@@ -163,7 +163,7 @@ void figure_overflow(const RunContext& context, Result& result) {
     };
     figure.series = {sums("exact", [](std::int64_t k) { return 16384 * static_cast<double>(k); }),
                      sums("wrapping", by(wrapping)), sums("saturating", by(saturating))};
-    figure.axes = {{.label = "k, number of products", .from = 0.0, .to = 262144.0, .step = 65536.0},
+    figure.axes = {{.label = "k, number of products", .from = 0.0, .to = 262144.0, .step = 131072.0},
                    {.label = "sum",
                     .from = -2.6e9,
                     .to = 4.6e9,

@@ -230,7 +230,7 @@ void figure_accuracy(const Study& study, const ScalePrediction& prediction, Resu
                     {.colour = 5, .width = 2.5, .dash = 2, .title = "fp16, moving scale"}};
     figure.guides = {{.left = first - 0.5, .right = last + 0.5, .strength = 0.13, .colour = 5},
                      {.bottom = 100 * reference.least, .top = 100 * reference.largest}};
-    figure.notes.push_back({first - 0.5, 10, "predicted to work"});
+    figure.notes.push_back({first - 0.5, 10, "predicted"});
     result.figure(std::move(figure));
 }
 

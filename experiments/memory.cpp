@@ -130,10 +130,7 @@ void figure_batch(const RunContext& context, Result& result) {
          {{static_cast<double>(published_fp32_batch), budget}, {static_cast<double>(published_fp16_batch), budget}}}};
     figure.axes = {{.label = "images in a batch", .from = 0.0, .to = 1200.0}, {.label = "GiB", .from = 0.0}};
     figure.looks = {{}, {}, {.mark = Mark::points, .point = 7, .size = 1.6, .title = "published batches"}};
-    figure.guides = {level(budget)};
-    for (const Point& batch : figure.series.back().points) {
-        figure.notes.push_back({batch.x, batch.y, fmt::format("{:g}", batch.x)});
-    }
+    figure.guides = {level(budget, fmt::format("published, {} and {}", published_fp32_batch, published_fp16_batch))};
     result.figure(std::move(figure));
 }
 

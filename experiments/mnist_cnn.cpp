@@ -50,7 +50,6 @@ void planner(Result& result) {
                     {.mark = Mark::points, .colour = 8, .size = 2.2},
                     {.mark = Mark::points, .colour = 2, .size = 2.2}};
     figure.guides = {level(figure.series[2].points.front().y, "590 images in fp32")};
-    figure.guides.front().opposite = true;
     result.figure(std::move(figure));
 }
 

@@ -128,7 +128,7 @@ void figure_softmax(Result& result) {
                    {.label = "sum of the ten probabilities", .from = -0.45, .to = 1.1, .step = 0.5}};
     for (int i = 0; i < 4; ++i) figure.looks.push_back({.width = 8.0 - 2 * i, .beyond = -0.21 - 0.06 * i});
     figure.looks.back().title = "fp16, maximum subtracted first";
-    figure.notes = {{0, -0.17, "NaN"}};
+    figure.notes = {{30, -0.17, "NaN"}};
     result.figure(std::move(figure));
 }
 
@@ -341,8 +341,7 @@ void figure_boundary(Result& result) {
     figure.looks = {{.colour = grey, .width = 1.5, .title = "exact sum"},
                     {.mark = Mark::points, .colour = 2, .size = 1.3, .beyond = 65604.0}};
     figure.guides = {level(65504, "65504, largest"), level(65520, "65520, half way")};
-    figure.guides.back().opposite = true;
-    figure.notes = {{4091.5, 65597, "infinite"}};
+    figure.notes = {{4085.2, 65556, "infinite"}};
     result.figure(std::move(figure));
 }
 

@@ -177,7 +177,7 @@ void figure_threshold(Result& result) {
         {.mark = Mark::points, .point = 7, .size = 0.4, .title = "flushed to zero", .beyond = 0x1p-26 * 1.2}};
     figure.guides = {upright(0x1p-25, "half of the smallest"), upright(0x1p-14, "smallest normal")};
     figure.guides.back().opposite = true;
-    figure.notes = {{0x1p-22, 0x1p-26 * 1.2, "crosses: stored as 0"}};
+    figure.notes = {{0x1p-22, 0x1p-26 * 1.2, "stored as 0"}};
     result.figure(std::move(figure));
 }
 

@@ -77,18 +77,24 @@ std::string settings_of(char letter, const Axis& axis, std::size_t widest) {
         text += fmt::format("set format {} '{}'\n", letter, format);
     }
     if (axis.from || axis.to) text += fmt::format("set {}range [{}:{}]\n", letter, number(axis.from), number(axis.to));
-    if (letter == 'x' && axis.step == 0 && axis.names.empty() && axis.log_base < 2) {
+    const bool is_log = axis.log_base > 1;
+    if (axis.step > 0) {
+        const bool dense = !is_log && axis.from && axis.to && *axis.to - *axis.from > 6 * axis.step;
+        text += fmt::format("set {}tics {}{}\n", letter, axis.step, dense ? " * (page ? 2 : 1)" : "");
+    }
+    if (letter == 'x' && (axis.step == 0 || is_log) && axis.names.empty()) {
         const auto end = [](const std::optional<double>& own, const char* of_data) {
             return own ? fmt::format("{}", *own) : of_data;
         };
+        // It may be that no point is there.
+        const std::string most = end(axis.to, "STATS_max"), least = end(axis.from, "STATS_min");
         text += fmt::format(
             "if (page) {{ stats [*:*] [*:*] 'data.csv' using (strcol(1) eq figure ? {}column(3) : NaN) nooutput; "
-            "if (exists('STATS_max')) {{ x_span = {} - {}; set xtics tic(x_span) }} }}\n",  // it may be that none is
-            axis.numbers == Numbers::percent ? "100 * " : "", end(axis.to, "STATS_max"), end(axis.from, "STATS_min"));
-    }
-    if (axis.step > 0) {
-        const bool dense = axis.log_base < 2 && axis.from && axis.to && *axis.to - *axis.from > 6 * axis.step;
-        text += fmt::format("set {}tics {}{}\n", letter, axis.step, dense ? " * (page ? 2 : 1)" : "");
+            "if (exists('STATS_max')) {{ x_span = {}; set xtics {} }} }}\n",
+            axis.numbers == Numbers::percent ? "100 * " : "",
+            is_log ? fmt::format("log(1.0 * {} / {}) / log({})", most, least, axis.log_base) : most + " - " + least,
+            is_log ? fmt::format("{0} ** (-30 * ceil(x_span / 4)), {0} ** ceil(x_span / 4)", axis.log_base)
+                   : "tic(x_span)");
     }
     if (!axis.names.empty()) text += names_of(letter, axis);
     return text;
@@ -108,27 +114,26 @@ std::string place(const std::optional<double>& at, int edge) {
     return at ? fmt::format("first {}", *at) : fmt::format("graph {}", edge);
 }
 
-/// A line's words on a page, above the panel, where no curve crosses them.
+/// A line's words, which stand above the panel, where no curve crosses them.
 std::vector<std::string> words_above(const Guide& guide, bool is_level) {
     return wrapped((is_level ? "dashed: " : "") + guide.text, 30);
 }
 
-/// `above`: lines of words that stand above a page's panel, its own the last of them; 0: it stands at its line.
-std::string label_of(const Guide& guide, std::size_t number, bool is_level, bool is_area, std::size_t above) {
-    const bool is_last = is_area && guide.left && !guide.right;  // an area up to the right edge: the words end there
-    const char* side = guide.opposite == is_level && !is_last ? "left" : "right";
+/// `above`: lines of words that stand above the panel, its own the last of them; 0: an area, whose words are inside.
+std::string label_of(const Guide& guide, std::size_t number, bool is_level, std::size_t above) {
+    const bool is_last = above == 0 && guide.left && !guide.right;  // up to the right edge: the words end there
+    const char* side = is_level || guide.opposite || is_last ? "right" : "left";
     const double shift = is_last ? 0 : guide.opposite ? -0.7 : 0.7;
     const std::string left = is_last ? "graph 0.99" : guide.left ? place(guide.left, 0) : "graph 0.015";
-    const std::string at = is_level ? fmt::format("graph {},first {}", guide.opposite ? 0.02 : 0.98, *guide.bottom)
-                                    : left + "," + (guide.top ? place(guide.top, 1) : "graph 0.95");
-    const std::string offset = is_level ? "0,0.6" : fmt::format("{},{}", shift, guide.top ? -0.9 : 0.0);
-    const std::string words = gnuplot_lines(wrapped(guide.text, is_level || is_area ? 100 : 24));
-    std::string text = fmt::format("set label {} {} at {} {} offset {} noenhanced font {} front\n", number, words, at,
-                                   side, offset, is_area ? "small" : "tiny textcolor rgb 0x555555");
-    if (above == 0) return text;
-    return text + fmt::format("if (page) {{ set label {} {} at {},graph 1 {} offset {},{} }}\n", number,
-                              gnuplot_lines(words_above(guide, is_level)), is_level ? "graph 1" : left,
-                              is_level ? "right" : side, is_level ? 0 : -shift,
+    const std::string text =
+        fmt::format("set label {} {} at ", number,
+                    gnuplot_lines(above > 0 ? words_above(guide, is_level) : wrapped(guide.text, 16)));
+    if (above == 0) {
+        return text + fmt::format("{},{} {} offset {},{} noenhanced font small front\n", left,
+                                  guide.top ? place(guide.top, 1) : "graph 0.95", side, shift, guide.top ? -0.9 : 0.0);
+    }
+    return text + fmt::format("{},graph 1 {} offset {},{} noenhanced font tiny textcolor rgb 0x555555 front\n",
+                              is_level ? "graph 1" : left, side, is_level ? 0 : -shift,
                               0.95 * static_cast<double>(above) - 0.3);
 }
 
@@ -147,11 +152,9 @@ double beyond_room(const Figure& drawing) {
 }
 
 std::string guides_of(const Figure& drawing) {
-    std::string text;
+    std::string text = fmt::format("rules = {}\narray rule_x[rules + 1]\n", drawing.guides.size());
     std::size_t count = 0;
     std::size_t above = 0;
-    const auto levels =
-        std::ranges::count_if(drawing.guides, [](const Guide& g) { return g.bottom && g.bottom == g.top; });
     for (const Guide& guide : drawing.guides) {
         ++count;
         const bool is_level = guide.bottom && guide.bottom == guide.top;
@@ -163,12 +166,12 @@ std::string guides_of(const Figure& drawing) {
                                       colour, guide.dash)
                         : fmt::format("set object {} rectangle {} behind fillcolor {} fillstyle solid {} noborder\n",
                                       count, ends, colour, guide.strength);
+        text += fmt::format("rule_x[{}] = {}\n", count, is_line && !is_level ? number(guide.left) : "NaN");
         if (guide.text.empty()) continue;
-        const bool is_above = is_line && (!is_level || levels == 1);
-        if (is_above) above += words_above(guide, is_level).size();
-        text += label_of(guide, count, is_level, !is_line, is_above ? above : 0);
+        if (is_line) above += words_above(guide, is_level).size();
+        text += label_of(guide, count, is_level, is_line ? above : 0);
     }
-    if (above > 0) text += fmt::format("if (page) {{ set tmargin {} }}\n", static_cast<double>(above) + 0.6);
+    text += fmt::format("above = {}\n", above);
     // What the axis cannot show lies in a band of its own.
     std::optional<double> low, high;
     for (const Look& look : drawing.looks) {
@@ -193,7 +196,7 @@ std::string guides_of(const Figure& drawing) {
 
 std::string key_of(Key key, bool small) {
     const std::string font = small ? "tiny samplen 1.5" : "small";
-    if (key == Key::above) return "";
+    if (key == Key::above) return "set key at graph 0.5,1.02 + 0.05 * above\n";
     if (key == Key::none) return "set key off\n";
     if (key == Key::beside) return "set rmargin 23\nset key vertical at graph 1.02,1 left top font tiny\n";
     return fmt::format("set key inside vertical {} font {}\n", key == Key::top_left ? "top left" : "bottom right",
@@ -341,27 +344,37 @@ std::string plot_of(const std::vector<Drawn>& shown, const Axes& axes) {
     return fmt::format("even = 1\nbefore = 0\nnow = 0\nplot {}\n", fmt::join(clauses, ", \\\n    "));
 }
 
-/// Few curves with short names have them at their ends, as in line_chart (html.hpp), and histograms at their peaks.
-std::string one_panel(const Figure& drawing) {
-    std::vector<Drawn> shown = shown_in(drawing, 0);
+/// What plots/ends.gp needs, "" for a key, and what the panel shows: few curves with short names have them at their
+/// ends, as in line_chart (html.hpp), histograms at their peaks.
+std::pair<std::string, std::vector<Drawn>> named_curves(const Figure& drawing, int panel) {
+    const bool binades = drawing.axes.x.numbers == Numbers::powers && drawing.axes.x.log_base == 0;
+    std::vector<Drawn> shown = shown_in(drawing, panel);
     std::vector<Named> named;
     std::size_t curves = 0, histograms = 0;
     for (Drawn& drawn : shown) {
         const Look& look = drawn.look;
         const std::string name = look.title.value_or(drawing.series[drawn.number - 1].name);
         if (name.empty() || look.mark == Mark::none) continue;
-        curves += look.mark == Mark::lines || look.mark == Mark::linespoints || look.mark == Mark::steps ? 1 : 0;
-        histograms += look.mark == Mark::histogram ? 1 : 0;
+        const bool is_histogram = look.mark == Mark::histogram || (look.mark == Mark::steps && binades);
+        histograms += is_histogram ? 1 : 0;
+        curves += !is_histogram && look.mark <= Mark::steps ? 1 : 0;
         named.push_back({name, look.colour, look.dash});
         drawn.end = named.size();
     }
     const bool alike = curves == named.size() || histograms == named.size();
-    const std::string ends = drawing.key == Key::none || !alike ? "" : ends_of(named, histograms > 0);
-    if (ends.empty()) {
-        for (Drawn& drawn : shown) drawn.end = 0;
-        return plot_of(shown, drawing.axes);
-    }
-    return ends + plot_of(shown, drawing.axes) + plot_template("ends.gp");
+    std::string ends = drawing.key == Key::none || !alike ? "" : ends_of(named, histograms > 0);
+    if (ends.empty()) std::ranges::for_each(shown, [](Drawn& drawn) { drawn.end = 0; });
+    return {std::move(ends), std::move(shown)};
+}
+
+/// In one of several panels a first plot, into a table, tells where the curves end.
+std::string panel_plot(const Figure& drawing, int panel) {
+    const auto [ends, shown] = named_curves(drawing, panel);
+    const std::string plot = plot_of(shown, drawing.axes), names = plot_template("ends.gp");
+    if (ends.empty()) return plot;
+    if (drawing.panels.empty()) return ends + plot + names;
+    return fmt::format("{}set table $places\n{}unset table\n{}{}unset for [i=901:910] arrow i\nset yrange [{}:{}]\n",
+                       ends, plot, names, plot, number(drawing.axes.y.from), number(drawing.axes.y.to));
 }
 
 /// Two panels beside each other, or two rows of them.
@@ -369,12 +382,14 @@ std::string panels_of(const Figure& drawing) {
     const auto count = static_cast<int>(drawing.panels.size());
     const bool rows = count > 2;
     std::string text = fmt::format(
-        "if (page) {{ set multiplot layout {},1 margins {},0.97,{},{} spacing 0,{} }} else {{\n"
-        "set multiplot title title_text noenhanced font large layout {},2 margins {},0.985,(0.18 + 0.027 * "
-        "caption_lines),{} spacing {} }}\n",
-        count, drawing.axes.y.label.empty() ? 0.16 : 0.22, 0.36 / count, 1 - 0.16 / count, 0.34 / count,
-        (count + 1) / 2, drawing.axes.y.label.empty() ? 0.075 : 0.125, rows ? 0.87 : 0.85,
-        rows ? "0.08,0.14" : "0.09,0");
+        "panels = {0}\nends = 0\n{1}beside = ends == 0 || at_peaks ? 0 : page ? 0.04 + 0.0195 * longest_line : 0.035 + "
+        "0.0093 * longest_name\n"
+        "if (page) {{ set multiplot layout {0},1 margins {2},(0.97 - beside),{3},{4} spacing 0,{5} }} else {{\n"
+        "set multiplot title title_text noenhanced font large layout {6},2 margins {7},(0.985 - beside),(0.18 + 0.027 "
+        "* caption_lines),{8} spacing {9} }}\n",
+        count, named_curves(drawing, 0).first, drawing.axes.y.label.empty() ? 0.16 : 0.22, 0.36 / count,
+        1 - 0.16 / count, 0.34 / count, (count + 1) / 2, drawing.axes.y.label.empty() ? 0.075 : 0.125,
+        rows ? 0.87 : 0.85, rows ? "(0.08 + beside),0.14" : "(0.09 + beside),0");
     if (!drawing.axes.y.label.empty()) {  // one for all
         text += fmt::format(
             "if (page) {{ set ylabel ''; set label 999 {} at screen 0.035,screen 0.5 center rotate noenhanced }}\n",
@@ -388,7 +403,7 @@ std::string panels_of(const Figure& drawing) {
         const bool is_lowest = p + 2 >= count;
         text += fmt::format("set xlabel (page && {} ? '' : {}) noenhanced offset 0,0.3\n", p + 1 < count ? 1 : 0,
                             gnuplot_string(is_lowest ? drawing.axes.x.label : ""));
-        text += plot_of(shown_in(drawing, p), drawing.axes);
+        text += panel_plot(drawing, p);
         text += "unset label\n";  // the caption, and the words of guides
         if (p % 2 == 1 && !drawing.axes.y.label.empty() && !is_lowest) {
             text += fmt::format("set ylabel (page ? '' : {}) noenhanced\n", gnuplot_string(drawing.axes.y.label));
@@ -422,7 +437,7 @@ std::string ends_of(const std::vector<Named>& curves, bool at_peaks) {
             curve.dash);
     }
     const std::size_t most = at_peaks ? 3 : most_ends + bands;
-    if (lines == 0 || curves.size() > most || longest > longest_end || lines > 2 * most_ends) return "";
+    if (lines == 0 || curves.size() > most || longest > longest_end || lines > most_end_lines) return "";
     return text + fmt::format(
                       "longest_name = {}\nlongest_line = {}\nend(i, x, y) = (x == x && y == y && abs(y) < 1e300 "
                       "&& (y > 0 || !y_log){} ? (end_x[i] = x, end_y[i] = y) : 0, y)\n",
@@ -490,16 +505,15 @@ std::string axis_settings(const Figure& drawing) {
 }
 
 std::string chart(const Figure& drawing) {
-    std::string text = key_of(drawing.key, !drawing.panels.empty());
-    if (drawing.key == Key::above && drawing.key_rows > 2) {
-        text += fmt::format("set tmargin {}\nset title offset 0,{}\n", 3.6 + drawing.key_rows, drawing.key_rows - 0.1);
-    }
     const bool binades = std::ranges::count(drawing.looks, Mark::histogram, &Look::mark) > 0;
-    text += fmt::format(
-                "set clip two\nset boxwidth {}\nbars = {}\nif (page) {{ set key off; set tmargin 1; set rmargin 3 }}\n",
-                binades ? 1 : drawing.bar_width, drawing.series.size() * drawing.axes.x.names.size()) +
-            guides_of(drawing);
-    return text + (drawing.panels.empty() ? one_panel(drawing) : panels_of(drawing));
+    const int rows = drawing.key == Key::above ? std::max(2, drawing.key_rows) : 2;
+    return guides_of(drawing) + key_of(drawing.key, !drawing.panels.empty()) +
+           fmt::format(
+               "set tmargin {} + above\nset title offset 0,{} + above\nset clip two\nset boxwidth {}\nbars = {}\n"
+               "if (page) {{ set key off; set tmargin (above > 0 ? above + 0.6 : 1); set rmargin 3 }}\n",
+               3.6 + rows, rows - 0.1, binades ? 1 : drawing.bar_width,
+               drawing.series.size() * drawing.axes.x.names.size()) +
+           (drawing.panels.empty() ? panel_plot(drawing, 0) : panels_of(drawing));
 }
 
 }  // namespace ulp

@@ -125,7 +125,7 @@ struct Guide {
     double strength = 0.45;  // of an area
     int colour = grey;
     int dash = 2;           // of a line
-    bool opposite = false;  // the text at the other end of a level line, on the other side of an upright one
+    bool opposite = false;  // the text on the other side of an upright line
 };
 inline Guide level(double y, std::string text = "") { return {.bottom = y, .top = y, .text = std::move(text)}; }
 inline Guide upright(double x, std::string text = "") { return {.left = x, .right = x, .text = std::move(text)}; }

@@ -36,7 +36,7 @@ std::string gnuplot_lines(const std::vector<std::string>& lines);
 int page_foot(const Figure& drawing);
 std::string axis_settings(const Figure& drawing);
 /// As many curves have their names, up to so long, at their ends; on a page in lines of `end_width`.
-constexpr std::size_t most_ends = 5, longest_end = 24, end_width = 11;
+constexpr std::size_t most_ends = 6, most_end_lines = 10, longest_end = 28, end_width = 11;
 /// A curve by its name, its number in the palette, and its dashes.
 struct Named {
     std::string name;

@@ -239,9 +239,9 @@ void fp8(const RunContext& context, Result& result) {
     figure.axes.y.from = 1e-9;
     figure.axes.y.to = 100;  // the key above the curves
     for (std::size_t i = 0; i < figure.series.size(); ++i) {
-        const bool left = i < multipliers.size();
-        figure.looks.push_back(
-            {.mark = Mark::linespoints, .size = 0.9, .title = left ? multipliers[i].name : "", .panel = left ? 0 : 1});
+        const int panel = i < multipliers.size() ? 0 : 1;
+        const std::string& name = multipliers[i % multipliers.size()].name;
+        figure.looks.push_back({.mark = Mark::linespoints, .size = 0.9, .title = name, .panel = panel});
     }
     figure.panels = {{"entries uniform in (0, 1)"}, {"standard normal entries"}};
     figure.key = Key::top_left;

@@ -275,7 +275,6 @@ void gram_overflow(const RunContext& context, std::span<const float> trained_map
                                 .beyond = std::exp2(25 - 0.55 * static_cast<double>(i + 1))});
     }
     figure.guides = {level(65504, "largest fp16 number 65504")};
-    figure.guides.front().opposite = true;
     figure.notes = {{16, 0x1p22, "crosses: infinite"}};
     figure.key_rows = 4;
     result.figure(std::move(figure));

@@ -221,8 +221,8 @@ TEST_CASE("a figure that is kept as JSON is drawn as the figure itself, and its 
     CHECK(axis_settings(again) + chart(again) == axis_settings(drawing) + chart(drawing));
     const std::string script = axis_settings(drawing) + chart(drawing);
     CHECK(script.find("it's") == std::string::npos);  // the quote is doubled
-    for (const char* part : {"set format y '%g %%'", "'it''s half'", "title 'it''s' noenhanced", "pointtype 2",
-                             "set xrange [-1:1]", "set yrange [0:*]"}) {
+    for (const char* part :
+         {"set format y '%g %%'", "title 'it''s' noenhanced", "pointtype 2", "set xrange [-1:1]", "set yrange [0:*]"}) {
         CHECK_MESSAGE(script.find(part) != std::string::npos, part);
     }
     Figure received = drawing;
@@ -232,16 +232,16 @@ TEST_CASE("a figure that is kept as JSON is drawn as the figure itself, and its 
         curves.looks = {{.mark = mark}};
         return chart(curves).find("(end(1, ") != std::string::npos;
     };
-    CHECK(names_its_ends({"1", "2", "3", "4", "of 24 letters as this is"}, Mark::lines));
+    CHECK(names_its_ends({"1", "2", "3", "4", "5", "of 28 letters as this one is"}, Mark::lines));
     const std::string long_one = "three lines on some page";
-    for (const auto& names : {std::vector<std::string>{"of 25 letters as this is."},
-                              {"1", "2", "3", "4", "5", "6"},
+    for (const auto& names : {std::vector<std::string>{"of 29 letters as this one has"},
+                              {"1", "2", "3", "4", "5", "6", "7"},
                               {long_one, long_one, long_one, long_one}})
         CHECK_FALSE(names_its_ends(names, Mark::lines));
     CHECK(names_its_ends({"1", "2", "3"}, Mark::histogram));  // at their peaks
     CHECK_FALSE(names_its_ends({"1", "2", "3", "4"}, Mark::histogram));
-    CHECK_FALSE(names_its_ends({"1"}, Mark::points));
-    // On a page a line's words stand above the panel, where no curve crosses them.
+    CHECK((names_its_ends({"1"}, Mark::points) && !names_its_ends({"1"}, Mark::boxes)));
+    // A line's words stand above the panel, where no curve crosses them.
     for (const char* part :
          {"'dashed: it''s half' at graph 1,graph 1 right", "'infinite in fp16' at graph 0.99,graph 0.95 right"})
         CHECK_MESSAGE(script.find(part) != std::string::npos, part);
