@@ -3,12 +3,12 @@
 names = '"CNN" "CNN with batch normalisation" "LSTM" "Transformer (layer norm)"'
 array colour_of[4] = [9, 5, 10, 7]   # of no format
 kinds = '"weights" "activations" "weight gradients" "activation gradients"'
-if (page) { set multiplot layout 4,1 margins 0.14,0.96,0.085,0.91 spacing 0,0.075 } else {
+if (page) { set multiplot layout 4,1 margins 0.16,0.96,0.085,0.91 spacing 0,0.075 } else {
 set multiplot title title_text noenhanced font large layout 2,2 margins 0.075,0.985,0.205,0.83 spacing 0.08,0.14 }
 set xrange [-48:8]
 top = 42
 set yrange [0:top]
-set xtics 8
+set xtics 8; if (page) { set ytics 20 }
 set format x '2^{%g}'
 set format y '%g %%'
 set key off

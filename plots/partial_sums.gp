@@ -1,7 +1,7 @@
 # Two panels: the formats alone, and the matrix units. Infinity has a band of its own above the range.
 array colour_of[series_count] # of formats; pairwise sums are dashed; units by accumulator
 do for [i=1:series_count] { colour_of[i] = strstrt(series(i), 'tf32') ? 6 : strstrt(series(i), 'bf16') ? 1 : strstrt(series(i), 'fp16') ? 2 : 8 }
-if (page) { set multiplot layout 2,1 margins 0.19,0.97,0.16,0.92 spacing 0,0.19 } else {
+if (page) { set multiplot layout 2,1 margins 0.2,0.97,0.16,0.92 spacing 0,0.19 } else {
 set multiplot title title_text noenhanced font large layout 1,2 margins 0.125,0.98,(0.185+0.027*caption_lines),0.85 spacing 0.09 }
 set logscale xy 2
 set format xy '2^{%L}'
@@ -43,7 +43,7 @@ is_of(i) = strcol(1) eq figure && strcol(2) eq series(i + 7)
 exact(i) = is_of(i) && column(5) == 16 * column(3) ? i : NaN
 infinite_at(i) = is_of(i) && strcol(5) eq 'inf' ? i : NaN
 other(i) = is_of(i) && strcol(5) ne 'inf' && column(5) != 16 * column(3) ? i : NaN
-plot for [i=1:units] 'data.csv' using 3:(exact(i)) with points linetype colour_of[i + 7] pointtype 7 pointsize 0.5 * mark_scale title series(i + 7), \
-    for [i=1:units] '' using 3:(infinite_at(i)) with points linetype colour_of[i + 7] pointtype 2 pointsize 0.6 * mark_scale title series(i + 7), \
-    for [i=1:units] '' using 3:(other(i)) with points linetype colour_of[i + 7] pointtype 5 pointsize 0.6 * mark_scale title series(i + 7)
+plot for [i=1:units] 'data.csv' using 3:(exact(i)) with points linetype colour_of[i + 7] pointtype 7 pointsize 0.5 * mark_scale title short(series(i + 7)), \
+    for [i=1:units] '' using 3:(infinite_at(i)) with points linetype colour_of[i + 7] pointtype 2 pointsize 0.6 * mark_scale title short(series(i + 7)), \
+    for [i=1:units] '' using 3:(other(i)) with points linetype colour_of[i + 7] pointtype 5 pointsize 0.6 * mark_scale title short(series(i + 7))
 unset multiplot

@@ -220,12 +220,9 @@
     // A button for each name, folded where the names stand at the curves; curves without a name go with the one of their colour.
     const names = [...new Set(all().map(curve => curve.name.split(' minus ')[0]).filter(Boolean))];
     const key = drawing.querySelector('.key');
-    let place = tools;
-    if (!key && names.length > 1) {
-      place = document.createElement('details');
-      place.innerHTML = '<summary>curves</summary>';
-      tools.append(place);
-    }
+    const keyed = [...(key ? key.children : [])].map(one => one.textContent.split(' minus ')[0]);
+    const folded = document.createElement('details');
+    folded.innerHTML = '<summary>curves</summary>';
     for (const name of names.length > 1 ? names : []) {
       const own = all().filter(curve => curve.name.split(' minus ')[0] === name);
       const companions = all().filter(curve => !curve.name && own.some(o => o.colour === curve.colour && o.panel === curve.panel));
@@ -236,8 +233,9 @@
       });
       element.setAttribute('aria-pressed', true);
       element.style.borderLeftColor = own[0].colour;
-      place.append(element);
+      (keyed.includes(name) ? tools : folded).append(element);
     }
+    if (folded.children.length > 1) tools.append(folded);
     if (key) key.replaceWith(tools); else drawing.append(tools);
   }
 

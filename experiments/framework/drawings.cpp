@@ -122,7 +122,8 @@ std::string key_html(std::string_view svg) {
             continue;
         const std::string whole = name.substr(0, name.find(" minus "));  // has the colour of its difference
         const auto is_written = [svg](const std::string& part) {
-            return svg.find("<text>" + part + "</text>") != std::string_view::npos;
+            return svg.find("<text>" + part + "</text>") != std::string_view::npos ||
+                   svg.find(">" + part + "</tspan>") != std::string_view::npos;  // of an axis
         };
         if (is_written(whole) || std::ranges::all_of(wrapped(whole, end_width), is_written)) continue;  // at its curve
         if (html.find(">" + name + "<") != std::string::npos || html.find(">" + whole + "<") != std::string::npos)
