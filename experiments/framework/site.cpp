@@ -284,12 +284,14 @@ class Site {
             const std::string title(
                 alt == std::string_view::npos ? "" : tag.substr(alt + 6, tag.find('"', alt + 6) - alt - 6));
             const std::string target = target_of(source, path);
+            std::string drawing = report_figure(source, target);
+            if (drawing.empty() && has_extension(target, ".svg ")) {
+                drawing = svg_html(read_whole_file(root_ / target), fs::path(target).stem(), title);
+                if (!drawing.empty()) drawing = "<span class=\"drawing\" tabindex=\"0\">" + drawing + "</span>";
+            }
             result += html.substr(0, at);
-            const std::string drawing = has_extension(target, ".svg ")
-                                            ? svg_html(read_whole_file(root_ / target), fs::path(target).stem(), title)
-                                            : "";
             if (!drawing.empty()) {
-                result += "<span class=\"drawing\" tabindex=\"0\">" + drawing + "</span>" + report_link(source, target);
+                result += drawing;
             } else if (!target.empty()) {
                 result += fmt::format("<img src=\"{}\" alt=\"{}\">", relative(files_[source], file_of(target)), title);
             }
@@ -298,16 +300,16 @@ class Site {
         return result + std::string(html);
     }
 
-    /// Figures are named <experiment>_<figure>.svg.
-    std::string report_link(const std::string& source, const std::string& target) {
+    /// A result's figure, <experiment>_<figure>.svg, as the report shows it, on a phone, too; "" for any other.
+    std::string report_figure(const std::string& source, const std::string& target) {
         const std::string name = fs::path(target).stem();
         for (const StoredResult& result : results_) {
             for (const StoredFigure& figure : result.figures) {
-                if (name != result.experiment + "_" + figure.name) continue;
+                if (name != result.experiment + "_" + figure.name || figure.svg.empty()) continue;
                 shown_in_[result.experiment + "/" + figure.name].insert(source);
-                return fmt::format(" <a href=\"{}#{}-{}\">This figure in the report</a>",
-                                   relative(files_[source], "report/" + chapter_page(result.chapter)),
-                                   result.experiment, figure.name);
+                return fmt::format(
+                    "{} <a href=\"{}#{}-{}\">This figure in the report</a>", drawing_html(result, figure),
+                    relative(files_[source], "report/" + chapter_page(result.chapter)), result.experiment, figure.name);
             }
         }
         return "";
