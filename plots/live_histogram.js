@@ -37,12 +37,12 @@
       label.append(draw('tspan', {dy: '-.35em', 'font-size': '80%'}, String(e)));
       shapes.push(label);
     }
-    // Each name lies in its own part of the axis, on a phone, too: left of its edge, right of the one before, at the end.
+    // Names stand above the edges: on a phone one may be longer than its part of the axis.
     for (const [edge, name, at, anchor] of [[format[1] - 1, 'zero', x(format[1] - 1) - 4, 'end'],
                                             [format[2], 'subnormal', x(format[1] - 1) + 4, 'start'],
                                             [format[3] + 1, 'infinite', 716, 'end']]) {
       if (edge < first || edge > last || (name === 'subnormal' && format[2] - format[1] < 4)) continue;
-      shapes.push(draw('line', {class: 'edge', x1: x(edge), x2: x(edge), y1: 14, y2: bottom}));
+      shapes.push(draw('line', {class: 'edge', x1: x(edge), x2: x(edge), y1: 32, y2: bottom}));
       shapes.push(draw('text', {x: at, y: 24, 'text-anchor': anchor}, name));
     }
     place.replaceChildren(...shapes);

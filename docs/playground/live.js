@@ -59,7 +59,7 @@
   const lookOf = format => ({bf16: 'c1', fp16: 'c2', e4m3: 'c3', e5m2: 'c3', e2m1: 'c4', tf32: 'c6', fp32: 'c8'})[format] || 'c9';
 
   function lines(rows, title, base = 0) {
-    const width = 640, height = 220, left = 60, bottom = 190;
+    const width = 640, height = 220, left = 84, bottom = 190;
     const finite = rows.flatMap(row => row[2]).filter(Number.isFinite);
     const most = Math.max(...finite), least = Math.min(base, ...finite), longest = Math.max(...rows.map(row => row[2].length));
     const x = i => left + (width - left - 150) * i / Math.max(1, longest - 1);
@@ -155,7 +155,7 @@
         }
         return {format, start: Number(weight), update: Number(update), alone: alone[count], kept: kept[count],
                 sentence: `After ${count} updates of ${update}: ${alone[count]} without a master, ${kept[count]} with one.`,
-                content: lines([['without', lookOf(format), alone], ['with master', 'c9', kept]], 'The weight by steps', Infinity)};
+                content: lines([['without', lookOf(format), alone], ['master', 'c9', kept]], 'The weight by steps', Infinity)};
       });
 
   // Gradients whose exponents are normal around -20 with deviation 4; one number stands for each binade.
@@ -227,7 +227,7 @@
         }
         return {first, skips, skipped: skips.length, early: skips.filter(i => i < 20).length,
                 sentence: `${skips.length} of 100 steps are skipped: ${skips.slice(0, 8).join(', ')}${skips.length > 8 ? ' ...' : ''}`,
-                content: lines([['log2 of scale', 'c9', exponents]], 'The loss scale by steps')};
+                content: lines([['exponent', 'c9', exponents]], 'The loss scale by steps')};
       });
 
   figures.block = (box, {round}) => build(box,
