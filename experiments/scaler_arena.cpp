@@ -252,7 +252,7 @@ std::vector<Replay> replays_of(const RunContext& context, const std::vector<doub
     }
     const double most = *std::max_element(largest.begin(), largest.end());
     replays.push_back(replay("best constant in hindsight", constant_loss_scale(best_scale(most)), largest));
-    replays.push_back(replay("constant 2^16", constant_loss_scale(0x1p16), largest));
+    replays.push_back(replay("constant 65536", constant_loss_scale(0x1p16), largest));
     return replays;
 }
 
