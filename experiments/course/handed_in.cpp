@@ -123,7 +123,8 @@ fs::path Unpacker::unpacked(const ZipArchive& archive, const ZipArchive::Member&
     if (member.size > most_bytes) throw DataError("a file inside is larger than 256 MiB");
     const std::uint64_t size = std::min(member.size, most);
     if (size > left_) {
-        throw DataError(fmt::format("its files are more than {} times as large as it is", ZipArchive::most_times));
+        throw DataError(fmt::format("its files are more than {} times as large as it is; --max-expansion allows more",
+                                    ZipArchive::most_times));
     }
     left_ -= size;
     return keep(extension, size < member.size ? archive.contents(member, size) : archive.contents(member));

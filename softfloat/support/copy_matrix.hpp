@@ -75,15 +75,16 @@ void turn(const View& from, const MutableView& to) {
 /// Rows without gaps.
 template <class View, class MutableView>
 void copy_rows(const View& from, const MutableView& to) {
-    constexpr std::int64_t short_row = 32;  // below, the call of memcpy costs more than its work
+    constexpr std::int64_t short_row = 32;   // below, the call of memcpy costs more than its work
+    constexpr std::int64_t long_row = 1024;  // a page: the processor foresees the rest of it
     for (std::int64_t i = 0; i < from.rows; ++i) {
         const float* const x = &from(i, 0);
         float* const y = &to(i, 0);
+        if (from.cols < long_row && i + rounds_ahead < from.rows) ask_for(&from(i + rounds_ahead, 0), from.cols);
         if (from.cols > short_row) {
             std::memcpy(y, x, static_cast<std::size_t>(from.cols) * sizeof(float));
             continue;
         }
-        if (i + rounds_ahead < from.rows) ask_for(&from(i + rounds_ahead, 0), from.cols);
         std::int64_t j = 0;
         for (; j + four <= from.cols; j += four) store(y + j, load(x + j));
         for (; j < from.cols; ++j) y[j] = x[j];
