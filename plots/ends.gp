@@ -1,7 +1,7 @@
 # Names beside the curves in place of a key. Of `ends` curves with the names end_names (on a page end_wrapped, in end_lines lines)
 # and the colours end_colours, the function end has kept a place, end_x and end_y: where each ends, or its peak (at_peaks).
 share(at, least, most, is_log) = is_log ? log(at / least) / log(most / least) : (at - least) / (most - least)
-line_height = panels > 0 ? (page ? 0.14 : panels > 2 ? 0.115 : 0.055) : page ? 18.0 / (GPVAL_TERM_YMAX - GPVAL_TERM_YMIN) : 0.055   # a panel is lower
+line_height = panels > 0 ? (page ? 0.14 : panels > 2 ? 0.115 : 0.055) : page ? 18.0 / (GPVAL_TERM_YMAX - GPVAL_TERM_YMIN) : lesson ? 0.075 : 0.055   # a panel is lower
 longest = page ? longest_line : longest_name
 array end_at[ends]; array end_place[ends]
 lines_left = 0

@@ -19,14 +19,14 @@ if (page) {
 } else { if (format eq 'svg') {
     points = 17
     key_spacing = 0.85   # this terminal counts a line as higher
-    set terminal svg size (lesson ? 560 : 960),(lesson ? 430 : 600) dynamic font 'DejaVu Sans,Helvetica,Arial,sans-serif,17' enhanced background rgb 'white'
+    set terminal svg size (lesson ? 680 : 960),(lesson ? 500 : 600) dynamic font 'DejaVu Sans,Helvetica,Arial,sans-serif,17' enhanced background rgb 'white'
 } else {
     points = 22
     key_spacing = 1.15
     set terminal pngcairo size 1600,1000 font 'DejaVu Sans,22' enhanced linewidth 1.6 pointscale 1.6
 } }
-tiny = sprintf(',%g', (lesson ? 1 : page ? 0.93 : 0.8) * points)   # font sizes: set label ... font tiny
-small = sprintf(',%g', (lesson ? 1 : page ? 0.93 : 0.87) * points)
+tiny = sprintf(',%g', (page ? 0.93 : 0.8) * points)   # font sizes: set label ... font tiny
+small = sprintf(',%g', (page ? 0.93 : 0.87) * points)
 # Of a page's x axis four to eight numbers.
 tic(span) = span > 0 ? tic_of(span / 4.0, 10 ** floor(log10(span / 4.0))) : 1
 tic_of(step, unit) = unit * (step <= unit ? 1 : step <= 2 * unit ? 2 : step <= 5 * unit ? 5 : 10)

@@ -196,7 +196,7 @@ std::string guides_of(const Figure& drawing) {
 
 std::string key_of(Key key, bool small) {
     const std::string font = small ? "tiny samplen 1.5" : "small";
-    if (key == Key::above) return "set key at graph 0.5,1.02 + 0.05 * above\n";
+    if (key == Key::above) return "set key at graph 0.5,1.02 + (lesson ? 0.14 : 0.05) * above\n";
     if (key == Key::none) return "set key off\n";
     if (key == Key::beside) return "set rmargin 23\nset key vertical at graph 1.02,1 left top font tiny\n";
     return fmt::format("set key inside vertical {} font {}\n", key == Key::top_left ? "top left" : "bottom right",
@@ -509,7 +509,8 @@ std::string chart(const Figure& drawing) {
     const int rows = drawing.key == Key::above ? std::max(2, drawing.key_rows) : 2;
     return guides_of(drawing) + key_of(drawing.key, !drawing.panels.empty()) +
            fmt::format(
-               "set tmargin {} + above\nset title offset 0,{} + above\nset clip two\nset boxwidth {}\nbars = {}\n"
+               "set tmargin {} + above + 0.7 * lesson\nset title offset 0,{} + above + 0.7 * lesson\nset clip two\nset "
+               "boxwidth {}\nbars = {}\n"
                "if (page) {{ set key off; set tmargin (above > 0 ? above + 0.6 : 1); set rmargin 3 }}\n",
                3.6 + rows, rows - 0.1, binades ? 1 : drawing.bar_width,
                drawing.series.size() * drawing.axes.x.names.size()) +
