@@ -133,14 +133,11 @@ ExitCode bench(const BenchOptions& options) {
             "multiply-adds of 512 bits. An FP4 instruction takes 16 sums of byte products (MXFP4, AVX512-VNNI), 8 of "
             "16-bit products beside them (NVFP4, VNNI) or 64 multiplications and additions (without VNNI), and 13 "
             "operations that scale the sum and add it to c: at most 2.2, 1.7 and 0.8 of Eigen. Fused groups take two "
-            "multiplications, a conversion and an addition per product: at most 0.5 where multiplications have "
-            "two pipes of their own, 0.25 where all share two ports. With exponents, alignment and result the machine "
-            "code "
-            "has 5.1 operations per product of a group of 16, and 5.5 of an MXFP8 block: where four pipes of 256 bits "
-            "do "
-            "all of them (Zen 4), at most 0.39 and 0.37 of an Eigen at its peak. Integer rows take 32 (VNNI) or 64: at "
-            "most "
-            "2 and 1.\n\nMachine: {}.\n\n{}",
+            "multiplications, a conversion and an addition per product: at most 0.5 where multiplications have two "
+            "pipes of their own, 0.25 where all share two ports. With exponents, alignment and result the machine "
+            "code has 5.1 operations per product of a group of 16, and 5.5 of an MXFP8 block: where four pipes of "
+            "256 bits do all of them (Zen 4), at most 0.39 and 0.37 of an Eigen at its peak. Integer rows take 32 "
+            "(VNNI) or 64: at most 2 and 1.\n\nMachine: {}.\n\n{}",
             machine_line(report), table_of(measurements, true)));
     return ExitCode::good;
 }
