@@ -32,29 +32,53 @@ struct SpokenBatch {
     }
 };
 
-/// Convolution over time and frequency, each halved; gated recurrent units; scores of the phonemes and the blank.
+/// Convolutions over time and frequency, each halved by the first; gated recurrent units; a convolution over the frames
+/// that follow, unit by unit, where there is one ("row convolution"); scores of the phonemes and the blank.
 struct Listener {
     Index bins;
     Conv2d conv;
+    std::vector<Conv2d> more;
     std::vector<Gru> cells;
+    std::vector<Conv1d> ahead;  // one, or none
     Linear out;
 
-    Listener(Model& model, Index spectrum_bins, Index channels, Index hidden, Index layers, Index classes)
+    Listener(Model& model, Index spectrum_bins, const Settings& settings, Index classes)
         : bins(spectrum_bins),
-          conv(model, "conv", 1, channels, 5, {.stride = 2, .padding = 2}),
-          out(model, "out", hidden, classes) {
-        for (Index i = 0; i < layers; ++i) {
+          conv(model, "conv", 1, settings.integer("channels"), settings.integer("kernel"), halving(settings)),
+          out(model, "out", settings.integer("hidden"), classes) {
+        const Index channels = settings.integer("channels");
+        const Index kernel = settings.integer("kernel");
+        const Index hidden = settings.integer("hidden");
+        for (Index i = 1; i < settings.integer("convolutions"); ++i) {
+            more.emplace_back(model, fmt::format("conv{}", i + 1), channels, channels, kernel,
+                              ConvOptions{.padding = kernel / 2});
+        }
+        for (Index i = 0; i < settings.integer("layers"); ++i) {
             const Index in = i == 0 ? channels * ((bins + 1) / 2) : hidden;
             cells.emplace_back(model, fmt::format("gru{}", i + 1), in, hidden);
         }
+        if (const Index context = settings.integer("context"); context > 0) {
+            ahead.emplace_back(model, "ahead", hidden, hidden, context + 1,
+                               ConvOptions{.padding = context, .groups = hidden});
+        }
+    }
+    static ConvOptions halving(const Settings& settings) {
+        return {.stride = 2, .padding = settings.integer("kernel") / 2};
+    }
+    /// Each unit's own weights over this frame and those that follow: (time, batch, hidden) in and out.
+    [[nodiscard]] Var with_next_frames(Var x) const {
+        const Var rows = ahead.front()(permute(x, {1, 2, 0}));  // as long as `time` and the frames of padding before it
+        return permute(slice(rows, 2, rows.dim(2) - x.dim(0), x.dim(0)), {2, 0, 1});
     }
     /// Log-probabilities (time, batch, classes).
     Var operator()(Tape& tape, const SpokenBatch& batch) const {
         const Var spectra = images_on(tape, batch.spectra);
         Var x = relu(conv(reshape(spectra, {batch.spectra.rows(), 1, batch.frames, bins})));
+        for (const Conv2d& next : more) x = relu(next(x));
         x = permute(x, {2, 0, 1, 3});
         x = reshape(x, {x.dim(0), x.dim(1), x.dim(2) * x.dim(3)});
         for (const Gru& cell : cells) x = cell(x);
+        if (!ahead.empty()) x = with_next_frames(x);
         return log_softmax(scaled(out(x), 4));  // sharper scores get away sooner from all blanks, where ctc begins
     }
 };
@@ -91,8 +115,7 @@ constexpr std::size_t lost = 1;
 /// Scores: errors per phoneme on the test utterances; the share of the updates that left their weight as it was.
 TaskBuilder hearing(const Settings& settings, const Corpus& corpus) {
     return [&](Model& model, std::uint64_t seed) -> Task {
-        const Listener net(model, corpus.train.bins, settings.integer("channels"), settings.integer("hidden"),
-                           settings.integer("layers"), phonemes + 1);
+        const Listener net(model, corpus.train.bins, settings, phonemes + 1);
         const auto utterances = static_cast<Index>(corpus.train.utterances.size());
         const auto order = batches(utterances, std::min(utterances, settings.integer("batch")), seed);
         const auto counts = std::make_shared<UpdateCounts>();
@@ -135,7 +158,9 @@ std::vector<Arithmetic> arithmetics_of(const RunContext& context) {
         arithmetic.recipe.master_weights = has_masters || has_control(context, "masters");
         return arithmetic;
     };
-    std::vector<Arithmetic> all{fp32_arithmetic(), with(10, true), with(fewest, true)};
+    std::vector<Arithmetic> all{fp32_arithmetic(), with(10, true)};
+    if (context.size == RunSize::published) return under_control(context, std::move(all));
+    all.push_back(with(fewest, true));
     for (const int bits : fraction_bits) all.push_back(with(bits, false));
     return under_control(context, std::move(all));
 }
@@ -234,6 +259,7 @@ void run(const RunContext& context, Result& result) {
     SpeechOptions options{.count = settings.integer("utterances"),
                           .phonemes = phonemes,
                           .max_length = static_cast<int>(settings.integer("most_phonemes")),
+                          .bins = static_cast<int>(settings.integer("bins")),
                           .seed = context.seed,
                           .noise = 90};
     Corpus corpus{generated_speech(options), {}};
@@ -245,6 +271,10 @@ void run(const RunContext& context, Result& result) {
         .task = hearing(settings, corpus), .optimizer = adam_of(settings), .steps = settings.integer("steps")};
     const Comparison runs = compare(context, result, arithmetics_of(context), training, settings.integer("seeds"));
     claim_recognition(runs, result);
+    if (context.size == RunSize::published) {
+        result.figure(figure_of_losses(runs, 5, "loss", "Deep Speech 2 with published layers: loss"));
+        return;
+    }
     claim_masters(runs, result);
 
     Comparison shown;
@@ -275,17 +305,22 @@ Experiment experiment() {
         "Speech recognition with and without master weights",
         "Does a small Deep Speech 2 transcribe as well in mixed precision, and when does it need fp32 masters?",
         {Chapter::language, 6},
-        {integer_setting("steps", "training steps", 120, 800, 2, 1000000).smoke(40),
+        {integer_setting("steps", "training steps", 120, 800, 2, 1000000).smoke(40).published(150),
          integer_setting("batch", "utterances a step", 8, 16, 1, 4096),
-         integer_setting("channels", "of the convolution", 8, 8, 1, 256),
-         integer_setting("hidden", "gated recurrent units a layer", 32, 48, 2, 1024),
-         integer_setting("layers", "of gated recurrent units", 1, 2, 1, 8),
+         integer_setting("bins", "of a spectrum", 24, 24, 16, 128).published(128),
+         integer_setting("convolutions", "over time and frequency", 1, 1, 1, 8).published(2),
+         integer_setting("kernel", "frames and bins that a convolution sees; odd", 5, 5, 1, 101).published(11),
+         integer_setting("channels", "of the convolutions", 8, 8, 1, 256).published(32),
+         integer_setting("hidden", "gated recurrent units a layer", 32, 48, 2, 4096).published(2560),
+         integer_setting("layers", "of gated recurrent units", 1, 2, 1, 8).published(3),
+         integer_setting("context", "following frames that the row convolution sees; 0: there is none", 0, 0, 0, 100)
+             .published(20),
          integer_setting("most_phonemes", "of an utterance", 3, 5, 2, 40),
          integer_setting("utterances", "generated, to train on", 500, 5000, 1, 1000000).smoke(50),
          integer_setting("test_utterances", "generated, to test on", 100, 500, 1, 100000).smoke(10),
-         integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100).smoke(1),
+         integer_setting("seeds", "runs of each arithmetic", 3, 5, 1, 100).smoke(1).published(1),
          integer_setting("scale_window", "clean steps until the loss scale grows", 20, 200, 1, 1000000),
-         real_setting("learning_rate", "of Adam", 4e-3, 2e-3, 0, 10),
+         real_setting("learning_rate", "of Adam", 4e-3, 2e-3, 0, 10).published(3e-4),
          mixed_control("masters gives masters to all", {"masters"})},
         run,
         {Control("control=masters", "updates_lost"),

@@ -35,6 +35,8 @@ struct Place {
     int number;
 };
 
+class RunParts;
+
 /// What a run is given.
 struct RunContext {
     std::uint64_t seed;
@@ -46,6 +48,8 @@ struct RunContext {
     std::function<void(std::int64_t parameters, std::int64_t steps)> trained{};
     /// Called where the setting "without" has left something out; may be empty.
     std::function<void()> left_out{};
+    /// Keeps the training runs of a comparison one by one; null: it is made in one piece.
+    RunParts* parts = nullptr;
 };
 
 /// Words of a text, which blanks separate.

@@ -49,13 +49,28 @@ std::uint64_t ProductLedger::before(const MatmulBackend& backend, const Product&
 }
 
 void ProductLedger::after(const MatmulBackend& backend, const Product& product, std::uint64_t noted) {
-    Sum* const sum = sum_of(backend, product);
-    if (sum == nullptr) return;
+    if (sum_of(backend, product) == nullptr) return;
     const std::uint64_t digest = spread((noted << 32) | crc_of(0, product.d));
-    const std::lock_guard lock(mutex_);
-    ++sum->products;
-    sum->digest += digest;
+    const std::string unit = backend.promised_model(product.types);
+    add(unit, 1, digest);
+    if (share_of_thread_ != nullptr) share_of_thread_->add(unit, 1, digest);
 }
+
+void ProductLedger::add(const std::string& unit, std::int64_t products, std::uint64_t digest) {
+    const std::lock_guard lock(mutex_);
+    Sum& sum = sums_[unit];
+    sum.is_row = true;  // a sum that an earlier run began
+    sum.products += products;
+    sum.digest += digest;
+}
+
+void ProductLedger::add(const std::vector<UnitProducts>& products) {
+    for (const UnitProducts& row : products) add(row.unit, row.products, std::stoull(row.digest, nullptr, 16));
+}
+
+thread_local ProductLedger* ProductLedger::share_of_thread_ = nullptr;
+ProductLedger::Share::Share(ProductLedger& share) { share_of_thread_ = &share; }
+ProductLedger::Share::~Share() { share_of_thread_ = nullptr; }
 
 std::vector<UnitProducts> ProductLedger::products() const {
     const std::lock_guard lock(mutex_);

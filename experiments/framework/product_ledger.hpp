@@ -21,6 +21,17 @@ class ProductLedger final : public ProductObserver {
     /// that promise none (eigen, soft:ieee) are not counted. The digest does not depend on the order of the products,
     /// so not on threads.
     [[nodiscard]] std::vector<UnitProducts> products() const;
+    /// Counts products of an earlier run.
+    void add(const std::vector<UnitProducts>& products);
+
+    /// As long as it lives, products that this thread asks for count in `share` as well.
+    class Share {
+      public:
+        explicit Share(ProductLedger& share);
+        ~Share();
+        Share(const Share&) = delete;
+        Share& operator=(const Share&) = delete;
+    };
 
   private:
     struct Sum {
@@ -30,6 +41,9 @@ class ProductLedger final : public ProductObserver {
     };
     /// Of what the backend promises for the product; null where that is no row.
     Sum* sum_of(const MatmulBackend& backend, const Product& product);
+    void add(const std::string& unit, std::int64_t products, std::uint64_t digest);
+
+    static thread_local ProductLedger* share_of_thread_;
 
     mutable std::mutex mutex_;
     std::map<std::string, Sum> sums_;

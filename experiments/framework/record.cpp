@@ -225,6 +225,7 @@ void write_record(const Experiment& experiment, const RunContext& context, const
                            {"finished", utc_now()},
                            {"seconds", time.seconds},
                            {"processor_seconds", time.processor_seconds},
+                           {"resumed_parts", time.resumed_parts},
                            {"inputs", inputs_json(result)},
                            {"results", files},
                            {"digest", result_digest(result_text, data_text)}};

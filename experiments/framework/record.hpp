@@ -45,6 +45,7 @@ bool is_complete(const std::filesystem::path& folder, const std::string& request
 struct RunTime {
     double seconds;            // by the clock
     double processor_seconds;  // of all threads: other programs beside it change it less
+    int resumed_parts = 0;     // which an interrupted run had computed: their time is not counted
 };
 
 /// Writes the three files, after figures.json.

@@ -8,6 +8,7 @@
 #include "experiments/framework/machine.hpp"
 #include "experiments/framework/product_ledger.hpp"
 #include "experiments/framework/record.hpp"
+#include "experiments/framework/run_parts.hpp"
 #include "experiments/framework/runner.hpp"
 #include "softfloat/errors.hpp"
 
@@ -77,6 +78,9 @@ Finding run_single(const Request& request, const fs::path& parent, const std::st
     bool left_out = request.settings.without().empty();
     context.left_out = [&] { left_out = true; };
     ProductLedger ledger;
+    RunParts parts(parent / ("." + name + ".parts"), request_digest(experiment, context), ledger);
+    if (policy.force) parts.forget();
+    context.parts = &parts;
     {
         const ObservedProducts observed(ledger);
         experiment.run(context, result);
@@ -89,9 +93,10 @@ Finding run_single(const Request& request, const fs::path& parent, const std::st
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     const double processor_seconds = static_cast<double>(std::clock() - processor_start) / CLOCKS_PER_SEC;
     write_figures(result, folder.path());
-    write_record(experiment, context, result, {seconds.count(), processor_seconds}, folder.path());
+    write_record(experiment, context, result, {seconds.count(), processor_seconds, parts.resumed()}, folder.path());
     keep_others_files(parent / name, folder.path());
     folder.publish();
+    parts.forget();
     Finding finding{result.claims(), result.products(), result_json(experiment, context, result), {}, false, false};
     if (policy.figures) draw(parent, name, finding);
     return finding;

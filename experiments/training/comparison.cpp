@@ -1,6 +1,9 @@
 #include "experiments/training/comparison.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "experiments/framework/long_work.hpp"
+#include "experiments/framework/run_parts.hpp"
 #include "experiments/shared/matrix_units.hpp"
 
 namespace ulp {
@@ -20,6 +23,40 @@ std::string evidence_of(const std::vector<Arithmetic>& arithmetics, Result& resu
         text += (text.empty() ? "" : " ") + evidence_of({unit}, {types}, result);
     }
     return text;
+}
+
+/// Hexadecimal digits of the numbers: infinite ones and NaNs among them.
+std::string bits_of(const std::vector<double>& numbers) {
+    std::string text;
+    for (const double number : numbers) text += fmt::format("{:016x}", std::bit_cast<std::uint64_t>(number));
+    return text;
+}
+
+std::vector<double> numbers_of(const std::string& bits) {
+    std::vector<double> numbers;
+    for (std::size_t at = 0; at < bits.size(); at += 16) {
+        numbers.push_back(std::bit_cast<double>(std::stoull(bits.substr(at, 16), nullptr, 16)));
+    }
+    return numbers;
+}
+
+/// Empty where the task has kept what only it knows.
+std::string text_of(const Learned& learned) {
+    if (learned.more.has_value()) return {};
+    return nlohmann::ordered_json{{"losses", bits_of(learned.losses)}, {"scales", bits_of(learned.scales)},
+                                  {"skipped", learned.skipped},        {"scores", bits_of(learned.scores)},
+                                  {"parameters", learned.parameters},  {"examples", learned.examples}}
+        .dump();
+}
+
+Learned learned_from(const std::string& text) {
+    const auto kept = nlohmann::ordered_json::parse(text);
+    return {.losses = numbers_of(kept.at("losses")),
+            .scales = numbers_of(kept.at("scales")),
+            .skipped = kept.at("skipped").get<std::vector<bool>>(),
+            .scores = numbers_of(kept.at("scores")),
+            .parameters = kept.at("parameters"),
+            .examples = kept.at("examples")};
 }
 
 }  // namespace
@@ -45,11 +82,23 @@ Comparison compare(const RunContext& context, Result& result, std::vector<Arithm
     Comparison comparison{std::move(arithmetics), {}};
     const auto each = static_cast<std::size_t>(seeds);
     comparison.runs.assign(comparison.arithmetics.size(), std::vector<Learned>(each));
-    const bool parallel = std::ranges::all_of(comparison.arithmetics,
+    // A published net takes gigabytes, and an interrupted run keeps more when one arm follows the other.
+    const bool parallel = context.size != RunSize::published &&
+                          std::ranges::all_of(comparison.arithmetics,
                                               [](const Arithmetic& a) { return may_run_side_by_side(a.backend); });
+    const int group = context.parts != nullptr ? context.parts->begin_group() : 0;
+    const auto run_or_resume = [&](std::size_t arm, std::uint64_t seed) {
+        if (context.parts == nullptr) return run(arm, seed);
+        std::optional<Learned> made;
+        const std::string text = context.parts->part(fmt::format("{} {} {}", group, arm, seed), [&] {
+            made = run(arm, seed);
+            return text_of(*made);
+        });
+        return made ? std::move(*made) : learned_from(text);
+    };
     run_side_by_side(
         comparison.arithmetics.size() * each, parallel,
-        [&](std::size_t i) { comparison.runs[i / each][i % each] = run(i / each, context.seed + i % each); },
+        [&](std::size_t i) { comparison.runs[i / each][i % each] = run_or_resume(i / each, context.seed + i % each); },
         [&](double done) { context.progress(part.from + (part.to - part.from) * done); });
     comparison.evidence = evidence_of(comparison.arithmetics, result);
     for (const std::vector<Learned>& arm : comparison.runs) {

@@ -7,6 +7,8 @@
 
 #include "engine/data/generated.hpp"
 #include "engine/tensor/random.hpp"
+#include "experiments/framework/files.hpp"
+#include "experiments/framework/run_parts.hpp"
 #include "experiments/framework/statistics.hpp"
 #include "experiments/framework/values.hpp"
 #include "experiments/training/comparison.hpp"
@@ -16,6 +18,7 @@
 #include "experiments/training/training.hpp"
 #include "experiments/training/watched_nets.hpp"
 #include "softfloat/errors.hpp"
+#include "tests/experiments/temporary_folder.hpp"
 
 namespace {
 
@@ -347,6 +350,74 @@ TEST_CASE("a comparison holds what each training gives by itself, arm by arm and
     }
     CHECK(runs.runs[0][0].losses != runs.runs[0][1].losses);
     CHECK(runs.runs[0][0].losses != runs.runs[1][0].losses);
+}
+
+TEST_CASE("an interrupted comparison goes on after its last whole run, with the same numbers and products") {
+    const Digits digits;
+    const test::TemporaryFolder folder;
+    const std::vector<Arithmetic> arithmetics = {fp32_arithmetic(), digits.training.arithmetic};
+    struct Made {
+        std::vector<std::vector<Learned>> runs;
+        std::vector<UnitProducts> products;
+        int resumed = 0;
+    };
+    std::atomic<int> trained = 0;
+    const auto made_by = [&](const std::string& request, bool interrupted, double least = 0) {
+        ProductLedger ledger;
+        const ObservedProducts observed(ledger);
+        RunParts parts(folder / "parts", request, ledger, least);
+        RunContext context = context_with_seed(5);
+        context.parts = &parts;
+        trained = 0;
+        Result result("digits");
+        const auto run = [&](std::size_t arm, std::uint64_t seed) {
+            if (interrupted && arm == 0) throw DataError("interrupted");  // the arm that is begun last
+            ++trained;
+            Training training = digits.training;
+            training.arithmetic = arithmetics[arm];
+            Learned learned = train(training, seed);
+            learned.losses.push_back(std::numeric_limits<double>::quiet_NaN());
+            return learned;
+        };
+        const Comparison comparison = compare(context, result, arithmetics, run, 2);
+        return Made{comparison.runs, ledger.products(), parts.resumed()};
+    };
+    const Made whole = made_by("whole", false, 1e9);
+    CHECK(trained == 4);
+    CHECK_FALSE(std::filesystem::exists(folder / "parts"));  // none took so long
+    CHECK_THROWS_AS(made_by("request", true), DataError);
+    const Made other = made_by("another request", false, 1e9);
+    CHECK(other.resumed == 0);
+    const auto is_as_whole = [&](const Made& made) {
+        for (std::size_t arm = 0; arm < 2; ++arm) {
+            for (std::size_t i = 0; i < 2; ++i) {
+                const Learned& expected = whole.runs[arm][i];
+                const Learned& learned = made.runs[arm][i];
+                CHECK(std::isnan(learned.losses.back()));
+                CHECK(std::ranges::equal(std::span(learned.losses).first(6), std::span(expected.losses).first(6)));
+                CHECK(learned.scales == expected.scales);
+                CHECK(learned.skipped == expected.skipped);
+                CHECK(learned.scores == expected.scores);
+                CHECK(learned.parameters == expected.parameters);
+                CHECK(learned.examples == expected.examples);
+            }
+        }
+        REQUIRE(made.products.size() == 1);
+        CHECK(made.products[0].products == whole.products[0].products);
+        CHECK(made.products[0].digest == whole.products[0].digest);
+    };
+    const Made resumed = made_by("request", false, 1e9);
+    CHECK(resumed.resumed == 2);
+    CHECK(trained == 2);
+    is_as_whole(resumed);
+    // One of the two is damaged: it is computed again.
+    const auto file = std::filesystem::directory_iterator(folder / "parts")->path();
+    std::string text = read_file(file);
+    text[text.find("scales") + 12] ^= 1;
+    write_file(file, text);
+    const Made mended = made_by("request", false);
+    CHECK(mended.resumed == 1);
+    is_as_whole(mended);
 }
 
 TEST_CASE("measuring between two steps changes nothing, and a task's hooks see every step") {

@@ -609,7 +609,8 @@ TEST_CASE(
                 model.nan = std::array{model.nan, ulp::NanStyle::x86, ulp::NanStyle::dmma}.at(++seed % 3);
                 const std::uint64_t rare = std::array{100000U, 300U, 20U, 2U}.at(seed % 4);
                 const auto numbers = [&](std::int64_t count) {
-                    const auto nan = std::bit_cast<double>(0x7FF0000000000000 + (++seed << (seed % 2 * 44)));
+                    ++seed;
+                    const auto nan = std::bit_cast<double>(0x7FF0000000000000 + (seed << (seed % 2 * 44)));
                     const auto plain_numbers = random_doubles(data, count, seed);
                     return with_specials(plain_numbers, {nan, infinity, infinity, 0x1p1023}, rare, seed);
                 };
