@@ -1,4 +1,4 @@
-// What a run keeps of its long parts, so that an interrupted run goes on after the last whole part.
+// What a run keeps of its long parts, so that an interrupted run continues after the last whole part.
 #pragma once
 
 #include <filesystem>

@@ -352,7 +352,7 @@ TEST_CASE("a comparison holds what each training gives by itself, arm by arm and
     CHECK(runs.runs[0][0].losses != runs.runs[1][0].losses);
 }
 
-TEST_CASE("an interrupted comparison goes on after its last whole run, with the same numbers and products") {
+TEST_CASE("an interrupted comparison continues after its last whole run, with the same numbers and products") {
     const Digits digits;
     const test::TemporaryFolder folder;
     const std::vector<Arithmetic> arithmetics = {fp32_arithmetic(), digits.training.arithmetic};
