@@ -256,6 +256,10 @@ Figure figure_by_bits(const Comparison& runs, std::size_t score, const Quantity&
 
 void run(const RunContext& context, Result& result) {
     const Settings& settings = context.settings;
+    if (settings.integer("kernel") % 2 == 0) {
+        throw UsageError(fmt::format("kernel={} is even, and a convolution here looks as far to both sides; take {}",
+                                     settings.integer("kernel"), settings.integer("kernel") + 1));
+    }
     SpeechOptions options{.count = settings.integer("utterances"),
                           .phonemes = phonemes,
                           .max_length = static_cast<int>(settings.integer("most_phonemes")),
@@ -272,7 +276,8 @@ void run(const RunContext& context, Result& result) {
     const Comparison runs = compare(context, result, arithmetics_of(context), training, settings.integer("seeds"));
     claim_recognition(runs, result);
     if (context.size == RunSize::published) {
-        result.figure(figure_of_losses(runs, 5, "loss", "Deep Speech 2 with published layers: loss"));
+        result.figure(
+            figure_of_losses(runs, 5, "loss", "Deep Speech 2: loss of connectionist temporal classification"));
         return;
     }
     claim_masters(runs, result);
