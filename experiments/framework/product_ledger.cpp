@@ -29,12 +29,13 @@ std::uint64_t spread(std::uint64_t x) {
 
 }  // namespace
 
-ProductLedger::Sum* ProductLedger::sum_of(const MatmulBackend& backend, const Product& product) {
+std::pair<const std::string, ProductLedger::Sum>* ProductLedger::sum_of(const MatmulBackend& backend,
+                                                                        const Product& product) {
     const std::string promised = backend.promised_model(product.types);
     const std::lock_guard lock(mutex_);
     const auto [place, is_new] = sums_.try_emplace(promised);
     if (is_new) place->second.is_row = unit_or_null(promised) != nullptr;
-    return place->second.is_row ? &place->second : nullptr;
+    return place->second.is_row ? &*place : nullptr;
 }
 
 std::uint64_t ProductLedger::before(const MatmulBackend& backend, const Product& product) {
@@ -49,11 +50,11 @@ std::uint64_t ProductLedger::before(const MatmulBackend& backend, const Product&
 }
 
 void ProductLedger::after(const MatmulBackend& backend, const Product& product, std::uint64_t noted) {
-    if (sum_of(backend, product) == nullptr) return;
+    const auto* const sum = sum_of(backend, product);
+    if (sum == nullptr) return;
     const std::uint64_t digest = spread((noted << 32) | crc_of(0, product.d));
-    const std::string unit = backend.promised_model(product.types);
-    add(unit, 1, digest);
-    if (share_of_thread_ != nullptr) share_of_thread_->add(unit, 1, digest);
+    add(sum->first, 1, digest);
+    if (share_of_thread_ != nullptr) share_of_thread_->add(sum->first, 1, digest);
 }
 
 void ProductLedger::add(const std::string& unit, std::int64_t products, std::uint64_t digest) {

@@ -39,8 +39,8 @@ class ProductLedger final : public ProductObserver {
         std::uint64_t digest = 0;
         bool is_row = false;  // of the table of units; it is searched once for each promise
     };
-    /// Of what the backend promises for the product; null where that is no row.
-    Sum* sum_of(const MatmulBackend& backend, const Product& product);
+    /// Of the unit that the backend promises for the product; null where that is no row.
+    std::pair<const std::string, Sum>* sum_of(const MatmulBackend& backend, const Product& product);
     void add(const std::string& unit, std::int64_t products, std::uint64_t digest);
 
     static thread_local ProductLedger* share_of_thread_;
