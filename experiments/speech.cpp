@@ -44,7 +44,8 @@ struct Listener {
 
     Listener(Model& model, Index spectrum_bins, const Settings& settings, Index classes)
         : bins(spectrum_bins),
-          conv(model, "conv", 1, settings.integer("channels"), settings.integer("kernel"), halving(settings)),
+          conv(model, "conv", 1, settings.integer("channels"), settings.integer("kernel"),
+               {.stride = 2, .padding = settings.integer("kernel") / 2}),
           out(model, "out", settings.integer("hidden"), classes) {
         const Index channels = settings.integer("channels");
         const Index kernel = settings.integer("kernel");
@@ -61,9 +62,6 @@ struct Listener {
             ahead.emplace_back(model, "ahead", hidden, hidden, context + 1,
                                ConvOptions{.padding = context, .groups = hidden});
         }
-    }
-    static ConvOptions halving(const Settings& settings) {
-        return {.stride = 2, .padding = settings.integer("kernel") / 2};
     }
     /// Each unit's own weights over this frame and those that follow: (time, batch, hidden) in and out.
     [[nodiscard]] Var with_next_frames(Var x) const {

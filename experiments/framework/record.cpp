@@ -202,8 +202,8 @@ std::vector<TrainingsMade> trainings_from(const Json& list) {
     return trainings;
 }
 
-void write_record(const Experiment& experiment, const RunContext& context, const Result& result, const RunTime& time,
-                  const std::filesystem::path& folder) {
+void write_record(const Experiment& experiment, const RunContext& context, const Result& result,
+                  const std::string& request, const RunTime& time, const std::filesystem::path& folder) {
     const std::string result_text = result_json(experiment, context, result);
     const std::string data_text = data_csv(result);
     Json files = {{"result.json", sha256_of(result_text)}, {"data.csv", sha256_of(data_text)}};
@@ -216,7 +216,7 @@ void write_record(const Experiment& experiment, const RunContext& context, const
                            {"seed", context.seed},
                            {"backend", context.backend},
                            {"settings", settings_json(context.settings.values())},
-                           {"request", request_digest(experiment, context)},
+                           {"request", request},
                            {"compiler", compiler_name()},
                            {"flags", compiler_flags()},
                            {"cpu", cpu_name()},

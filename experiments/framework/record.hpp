@@ -48,9 +48,9 @@ struct RunTime {
     int resumed_parts = 0;     // which an interrupted run had computed: their time is not counted
 };
 
-/// Writes the three files, after figures.json.
-void write_record(const Experiment& experiment, const RunContext& context, const Result& result, const RunTime& time,
-                  const std::filesystem::path& folder);
+/// Writes the three files, after figures.json; `request` is the request's digest.
+void write_record(const Experiment& experiment, const RunContext& context, const Result& result,
+                  const std::string& request, const RunTime& time, const std::filesystem::path& folder);
 
 /// Parameters, steps and runs of each.
 nlohmann::ordered_json trainings_json(const std::vector<TrainingsMade>& trainings);

@@ -67,18 +67,19 @@ bool is_complete(const fs::path& folder, const Request& request) {
 
 Finding run_single(const Request& request, const fs::path& parent, const std::string& name, const RunPolicy& policy,
                    const std::function<void(double)>& progress) {
-    if (!policy.force && is_complete(parent / name, request)) return stored_finding(parent, name, policy);
-    const auto start = std::chrono::steady_clock::now();
-    const std::clock_t processor_start = std::clock();
     const Experiment& experiment = *request.experiment;
     RunContext context = context_of(request, progress);
+    const std::string digest = request_digest(experiment, context);
+    if (!policy.force && is_complete(parent / name, digest)) return stored_finding(parent, name, policy);
+    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t processor_start = std::clock();
     StagedFolder folder(parent, name);
     Result result(experiment.name);
     context.trained = [&](std::int64_t parameters, std::int64_t steps) { result.trained(parameters, steps); };
     bool left_out = request.settings.without().empty();
     context.left_out = [&] { left_out = true; };
     ProductLedger ledger;
-    RunParts parts(parent / ("." + name + ".parts"), request_digest(experiment, context), ledger);
+    RunParts parts(parent / ("." + name + ".parts"), digest, ledger);
     if (policy.force) parts.forget();
     context.parts = &parts;
     {
@@ -93,7 +94,8 @@ Finding run_single(const Request& request, const fs::path& parent, const std::st
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     const double processor_seconds = static_cast<double>(std::clock() - processor_start) / CLOCKS_PER_SEC;
     write_figures(result, folder.path());
-    write_record(experiment, context, result, {seconds.count(), processor_seconds, parts.resumed()}, folder.path());
+    write_record(experiment, context, result, digest, {seconds.count(), processor_seconds, parts.resumed()},
+                 folder.path());
     keep_others_files(parent / name, folder.path());
     folder.publish();
     parts.forget();
