@@ -51,6 +51,7 @@ class Trial:
         shutil.rmtree(out, ignore_errors=True)
         shutil.copytree(self.work / "before", out)
         environment = dict(os.environ, LD_PRELOAD=str(self.preloaded), ULPLAB_FAIL=f"{function}:{n}", OMP_NUM_THREADS="1",
+                           OMP_WAIT_POLICY="passive",  # without one the program starts itself anew, not preloaded
                            ULPLAB_FAIL_COUNT=str(self.work / "count"))
         return subprocess.run([self.program, *arguments], cwd=out, env=environment, capture_output=True,
                               timeout=MOST_SECONDS)
