@@ -49,12 +49,21 @@ void require_printed() {
 }
 
 std::terminate_handler terminate_before = nullptr;
+thread_local bool memory_lacked = false;
+
+/// Called by operator new before it throws.
+[[noreturn]] void note_that_memory_lacks() {
+    memory_lacked = true;
+    throw std::bad_alloc();
+}
 
 /// Memory that lacks where nothing may be thrown: a sentence and an exit code instead of a signal. Files under final
 /// names are whole at any moment.
 [[noreturn]] void end_without_memory() {
     try {
         if (const std::exception_ptr now = std::current_exception()) std::rethrow_exception(now);
+        // g++ 12 ends a noexcept function, also of its library, while the exception is thrown and not yet current.
+        if (memory_lacked && std::uncaught_exceptions() > 0) throw std::bad_alloc();
     } catch (const std::bad_alloc&) {
         constexpr std::string_view sentence =
             "ulplab: out of memory; use smaller sizes, or fewer threads: OMP_NUM_THREADS=1\n";
@@ -91,6 +100,7 @@ std::string shown(std::string text, std::size_t most) {
 }
 
 void begin_program() {
+    std::set_new_handler(note_that_memory_lacks);
     terminate_before = std::set_terminate(end_without_memory);
     for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream) {
         if (fcntl(stream, F_GETFD) < 0) (void)open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);

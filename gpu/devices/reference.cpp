@@ -219,19 +219,9 @@ void exact_product(HostProduct& product, int architecture) {
 
 }  // namespace
 
-void expected_product(HostProduct& product, int architecture) {
+void expected_product(HostProduct& product, int architecture, bool plain) {
     if (const auto claimed = promised_model(*product.instruction, architecture)) {
-        product_by_model(product, claimed->model);
-    } else if (const auto scaled = claimed_scaled_model(*product.instruction, architecture)) {
-        product_by_model(product, scaled->model);
-    } else {
-        exact_product(product, architecture);
-    }
-}
-
-void expected_product_plain(HostProduct& product, int architecture) {
-    if (const auto claimed = promised_model(*product.instruction, architecture)) {
-        plain_product(product, claimed->model);
+        plain ? plain_product(product, claimed->model) : product_by_model(product, claimed->model);
     } else if (const auto scaled = claimed_scaled_model(*product.instruction, architecture)) {
         product_by_model(product, scaled->model);
     } else {

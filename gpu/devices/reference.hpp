@@ -38,8 +38,9 @@ std::string claimed_key(const Instruction& instruction, int architecture);
 bool has_reference(const Instruction& instruction, int architecture);
 
 /// Fills product.d by the reference: chains of instructions in ascending k. Throws UsageError where there is none.
-/// Takes the decoded path (gpu/kernels/decoded_dot.hpp) where the model has one.
-void expected_product(HostProduct& product, int architecture);
+/// Takes the decoded path (gpu/kernels/decoded_dot.hpp) where the model has one; `plain`: the plain block dot, the
+/// definition.
+void expected_product(HostProduct& product, int architecture, bool plain = false);
 /// The same by any model of the instruction: by the claimed one with other policies, say.
 void product_by_model(HostProduct& product, const TensorCoreModel& model);
 void product_by_model(HostProduct& product, const BlockScaledModel& model);
@@ -47,7 +48,5 @@ void product_by_model(HostProduct& product, const BlockScaledModel& model);
 using InstructionDot =
     std::function<std::uint64_t(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b, std::uint64_t c)>;
 void product_by_dot(HostProduct& product, const InstructionDot& dot);
-/// expected_product by the plain block dot alone: the definition.
-void expected_product_plain(HostProduct& product, int architecture);
 
 }  // namespace ulp::gpu
