@@ -97,9 +97,9 @@ void run(const RunContext& context, Result& result) {
     }
     planner(result);
     result.figure(figure_of_losses(comparison, 10, "loss", "Digit classifier: training loss")).headline = fmt::format(
-        "A convolutional net reads {} of the digits in fp32, {} in fp16; another seed changes {}.",
+        "A convolutional net reads {} of the digits in fp32, {} in fp16{}.",
         accuracy_text.text(comparison.mean(0, test_accuracy)), accuracy_text.text(comparison.mean(1, test_accuracy)),
-        accuracy_text.text(comparison.spread(0, test_accuracy).width()));
+        seed_clause(comparison, test_accuracy, accuracy_text));
     result.figure(figure_of_seeds(comparison, test_accuracy, accuracy_text, "accuracy",
                                   "Digit classifier: unseen digits read right"));
 }

@@ -131,10 +131,9 @@ void run(const RunContext& context, Result& result) {
                                    true,
                                    "Convolutions see seven frames on each side and more; there is no state to carry."));
     result.figure(figure_of_seeds(runs, letter_errors, rate, "errors", "Small wav2letter: errors on unseen utterances"))
-        .headline =
-        fmt::format("A convolutional net hears phonemes with {} errors in fp32, {} in fp16; another seed changes {}.",
-                    rate.text(runs.mean(0, letter_errors)), rate.text(runs.mean(1, letter_errors)),
-                    rate.text(runs.spread(0, letter_errors).width()));
+        .headline = fmt::format("A convolutional net hears phonemes with {} errors in fp32, {} in fp16{}.",
+                                rate.text(runs.mean(0, letter_errors)), rate.text(runs.mean(1, letter_errors)),
+                                seed_clause(runs, letter_errors, rate));
 }
 
 }  // namespace

@@ -36,30 +36,18 @@ std::optional<int> zero_up_to(const FloatFormat& format) {
     return ends ? std::optional(e) : std::nullopt;
 }
 
-/// How many numbers are at most 2^tie.
-std::int64_t lost_up_to(const Binades& binades, int tie) {
-    std::int64_t lost = 0;
-    for (const auto& [exponent, binade] : binades) {
-        if (exponent < tie) lost += binade.numbers;
-        if (exponent == tie) lost += binade.powers;
-    }
-    return lost;
-}
-
 int smallest_scale(const Binades& all, const FloatFormat& format) {
     const std::int64_t total = nonzeros(all);
-    const int zero = *zero_up_to(format);
-    int n = zero + 1 - all.begin()->first;  // nothing is lost
-    while (lost_up_to(all, zero - (n - 1)) * one_lost_of <= total) --n;
+    int n = *zero_up_to(format) + 1 - all.begin()->first;  // nothing is lost
+    while (lost_under_scale(all, format, n - 1) * one_lost_of <= total) --n;
     return n;
 }
 
 /// The names of tensors by how many numbers they lose, most first.
 std::vector<std::string> losers(const std::vector<NamedCounts>& tensors, const FloatFormat& format, int n) {
     std::vector<std::pair<std::int64_t, std::string>> found;
-    const int tie = *zero_up_to(format) - n;
     for (const NamedCounts& tensor : tensors) {
-        const std::int64_t lost = lost_up_to(tensor.counts.binades, tie);
+        const std::int64_t lost = lost_under_scale(tensor.counts.binades, format, n);
         if (lost > 0) found.emplace_back(lost, tensor.name);
     }
     std::ranges::stable_sort(found, std::ranges::greater{}, [](const auto& each) { return each.first; });
@@ -71,7 +59,13 @@ std::vector<std::string> losers(const std::vector<NamedCounts>& tensors, const F
 }  // namespace
 
 std::int64_t lost_under_scale(const Binades& binades, const FloatFormat& format, int n) {
-    return lost_up_to(binades, zero_up_to(format).value() - n);
+    const int tie = zero_up_to(format).value() - n;
+    std::int64_t lost = 0;
+    for (const auto& [exponent, binade] : binades) {
+        if (exponent < tie) lost += binade.numbers;
+        if (exponent == tie) lost += binade.powers;
+    }
+    return lost;
 }
 
 bool overflows_under_scale(double absmax, const FloatFormat& format, int n) {

@@ -237,6 +237,11 @@ std::vector<Point> window_means(const std::vector<double>& values, std::size_t w
     return points_of(means, window, shift);
 }
 
+std::string seed_clause(const Comparison& comparison, std::size_t score, const Quantity& text) {
+    if (comparison.runs.front().size() < 2) return "";
+    return "; another seed changes " + text.text(comparison.spread(0, score).width());
+}
+
 Figure figure_of_seeds(const Comparison& comparison, std::size_t score, const Quantity& text, std::string name,
                        std::string title, std::string meaning) {
     const std::string& reference = comparison.arithmetics.front().name;

@@ -57,6 +57,8 @@ Figure figure_of_curves(const Curves& curves, const CurveOptions& options, Figur
 /// first one's seeds about their mean. What is to be seen ends with the largest differences.
 Figure figure_of_seeds(const Comparison& comparison, std::size_t score, const Quantity& text, std::string name,
                        std::string title, std::string meaning = "");
+/// "; another seed changes 0.3 %" of the first arithmetic's score, or nothing where there is one seed.
+std::string seed_clause(const Comparison& comparison, std::size_t score, const Quantity& text);
 /// A case in which all arms are scored; an arm may lack scores, and its seeds are the first arm's first ones.
 struct ScoredCase {
     std::string name;
