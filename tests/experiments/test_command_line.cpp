@@ -203,7 +203,7 @@ TEST_CASE("claims tells of what is measured its verdicts by seed, what it needs,
         const auto& of_seeds = row.at("verdicts");
         const bool everywhere = std::ranges::all_of(of_seeds, [](const auto& v) { return v == "reproduced"; });
         CHECK(everywhere == (row.at("verdict") == "reproduced"));
-        if (row.contains("parity")) CHECK(row.at("p").contains("holm"));
+        if (row.contains("parity") && row.at("parity").at("seeds") > 1) CHECK(row.at("p").contains("holm"));
     }
     CHECK(measured > 300);
     const Finished history = ulplab({"claims", "--history", "bert.next_sentence"});
