@@ -25,29 +25,20 @@ std::int64_t nonzeros(const Binades& binades) {
     return sum;
 }
 
-/// e where numbers of both signs up to 2^e become zero, and larger ones do not: half of the smallest number.
-std::optional<int> zero_up_to(const FloatFormat& format) {
-    if (!format.is_table()) return format.smallest_exponent() - 1;
-    const auto becomes_zero = [&](float x) { return round_to(format, x) == 0 && round_to(format, -x) == 0; };
-    int e = formats::fp32.smallest_exponent();
-    while (e < formats::fp32.emax() && becomes_zero(std::ldexp(1.0F, e))) ++e;
-    const float tie = std::ldexp(1.0F, --e), above = std::nextafter(tie, 2 * tie);
-    const bool ends = tie > 0 && round_to(format, above) != 0 && round_to(format, -above) != 0;
-    return ends ? std::optional(e) : std::nullopt;
-}
-
 int smallest_scale(const Binades& all, const FloatFormat& format) {
     const std::int64_t total = nonzeros(all);
-    int n = *zero_up_to(format) + 1 - all.begin()->first;  // nothing is lost
-    while (lost_under_scale(all, format, n - 1) * one_lost_of <= total) --n;
+    const int zero = *zero_up_to(format);
+    int n = zero + 1 - all.begin()->first;  // nothing is lost
+    while (lost_up_to(all, zero - (n - 1)) * one_lost_of <= total) --n;
     return n;
 }
 
 /// The names of tensors by how many numbers they lose, most first.
 std::vector<std::string> losers(const std::vector<NamedCounts>& tensors, const FloatFormat& format, int n) {
     std::vector<std::pair<std::int64_t, std::string>> found;
+    const int tie = *zero_up_to(format) - n;
     for (const NamedCounts& tensor : tensors) {
-        const std::int64_t lost = lost_under_scale(tensor.counts.binades, format, n);
+        const std::int64_t lost = lost_up_to(tensor.counts.binades, tie);
         if (lost > 0) found.emplace_back(lost, tensor.name);
     }
     std::ranges::stable_sort(found, std::ranges::greater{}, [](const auto& each) { return each.first; });
@@ -58,8 +49,17 @@ std::vector<std::string> losers(const std::vector<NamedCounts>& tensors, const F
 
 }  // namespace
 
-std::int64_t lost_under_scale(const Binades& binades, const FloatFormat& format, int n) {
-    const int tie = zero_up_to(format).value() - n;
+std::optional<int> zero_up_to(const FloatFormat& format) {
+    if (!format.is_table()) return format.smallest_exponent() - 1;
+    const auto becomes_zero = [&](float x) { return round_to(format, x) == 0 && round_to(format, -x) == 0; };
+    int e = formats::fp32.smallest_exponent();
+    while (e < formats::fp32.emax() && becomes_zero(std::ldexp(1.0F, e))) ++e;
+    const float tie = std::ldexp(1.0F, --e), above = std::nextafter(tie, 2 * tie);
+    const bool ends = tie > 0 && round_to(format, above) != 0 && round_to(format, -above) != 0;
+    return ends ? std::optional(e) : std::nullopt;
+}
+
+std::int64_t lost_up_to(const Binades& binades, int tie) {
     std::int64_t lost = 0;
     for (const auto& [exponent, binade] : binades) {
         if (exponent < tie) lost += binade.numbers;

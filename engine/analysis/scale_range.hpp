@@ -16,8 +16,11 @@ struct NamedCounts {
     TensorCounts counts;
 };
 
-/// Nonzero finite numbers that become zero in the format once they are multiplied by 2^n (to nearest, ties to even).
-std::int64_t lost_under_scale(const Binades& binades, const FloatFormat& format, int n);
+/// e where numbers of both signs up to 2^e become zero in the format (to nearest, ties to even), and larger ones do
+/// not: half of the smallest number. Nothing where there is none.
+std::optional<int> zero_up_to(const FloatFormat& format);
+/// How many nonzero finite numbers are at most 2^tie; scaled by 2^n those become zero that are at most 2^(zero - n).
+std::int64_t lost_up_to(const Binades& binades, int tie);
 /// Whether a finite number of this magnitude overflows in the format once it is multiplied by 2^n.
 bool overflows_under_scale(double absmax, const FloatFormat& format, int n);
 

@@ -156,10 +156,8 @@ std::string p_text(double p) { return p < 1e-4 ? "below 0.0001" : fmt::format("{
 
 constexpr std::string_view page_lead =
     "An experiment's full run decides where there is one of the claim's present expectation, else its quick run; the "
-    "column "
-    "\"run\" names it, and at other seeds theirs. What is measured is reproduced where it is at all seeds. \"Late\": "
-    "the "
-    "expectation was in no register before the full run.\n\n";
+    "column \"run\" names it, and at other seeds theirs. What is measured is reproduced where it is at all seeds. "
+    "\"Late\": the expectation was in no register before the full run.\n\n";
 
 std::string page_of(std::span<const Register> registers) {
     const std::vector<Standing> shown = standings(registers);

@@ -269,7 +269,7 @@ TEST_CASE("loss scales from exponents alone are those of a search by rounding ev
             CHECK(judge(*range.largest).overflow == 0);
             CHECK(judge(*range.largest + 1).overflow > 0);
             for (int n = *range.smallest - 4; n < *range.smallest + 3; ++n) {
-                CHECK(lost_under_scale(counts.binades, format, n) == judge(n).lost);
+                CHECK(lost_up_to(counts.binades, zero_up_to(format).value() - n) == judge(n).lost);
             }
             CHECK(range.recommended.has_value() == (*range.smallest <= *range.largest));
         }
