@@ -175,10 +175,9 @@ FloatFormat format_from_json(const Json& json) {
     if (json.is_array()) return table_from(Json{{"values", json}});
     if (json.is_object()) return json.contains("values") ? table_from(json) : fields_from(json);
     throw std::invalid_argument(
-        "give the name of a format, an object of exponent_bits, fraction_bits, bias, sign, subnormals, specials (ieee, "
-        "all_ones_nan, negative_zero_nan, one_nan_infinity, none), even_codes, saturate and largest_for_infinity, or a "
-        "list "
-        "of values");
+        "give the name of a format, an object of exponent_bits, fraction_bits, bias, sign, subnormals, specials "
+        "(ieee, all_ones_nan, negative_zero_nan, one_nan_infinity, none), even_codes, saturate and "
+        "largest_for_infinity, or a list of values");
 }
 
 nlohmann::ordered_json format_json(const FloatFormat& format) {

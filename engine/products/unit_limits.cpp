@@ -148,8 +148,7 @@ std::string limit_of_kind(const TensorCoreModel& m) {
     if (!chain && (m.flush_subnormals || m.positive_input_zeros)) return "only chains flush every operation";
     if (m.variation.negative_zeros && m.summation != Summation::fused && m.summation != Summation::pairwise) {
         return "\"negative_zeros\" is true; \"summation\" must then be fused or pairwise, where zeros are added to "
-               "zeros "
-               "alone";
+               "zeros alone";
     }
     const bool late = m.summation == Summation::late_addend || m.summation == Summation::late_addend_even_odd;
     const bool whole = m.output_fraction_bits == m.accumulator.fraction_bits;

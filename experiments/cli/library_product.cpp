@@ -72,8 +72,7 @@ ExitCode multiply_as_studied(const LibraryProductOptions& options, const gpu::Pr
     if (!found) {
         throw DataError(
             fmt::format("declined: {} for {} x {} x {} of {} is not known; the program knows cuBLAS {} on {} with {}; "
-                        "of others give "
-                        "--answers FILE, which `ulplab gpu answers` stores on the card",
+                        "of others give --answers FILE, which `ulplab gpu answers` stores on the card",
                         options.unit, x.rows, y.cols, x.cols, type.name, gpu::studied_version,
                         fmt::join(gpu::studied_cards, " and "), gpu::studied_shapes));
     }
