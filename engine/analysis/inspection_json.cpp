@@ -88,8 +88,7 @@ const std::string loss_scale_caveat =
     "of final gradients shows: activations' gradients and partial sums have a wider range.";
 const std::string weights_caveat =
     "These tensors have the names of weights, and a loss scale is for gradients. If they are gradients, say \"grad\" "
-    "in "
-    "the file's name.";
+    "in the file's name.";
 
 Json json_of(const Inspection& inspection) {
     Json tensors = Json::array();

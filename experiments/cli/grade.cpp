@@ -138,8 +138,7 @@ Action declare_grade(OptionParser& app) {
     app.add_option("--student", options->student, "folder with one student's <exercise>.cpp or .py files");
     app.add_option("--class", options->students,
                    "folder of a class: a folder or archive per student, or the download of Canvas or Gradescope; with "
-                   "class.json and "
-                   "roster.csv, if any; writes tables and a page, and resumes where it was stopped");
+                   "class.json and roster.csv, if any; writes tables and a page, and resumes where it was stopped");
     app.add_option("--jobs", options->jobs, "students graded side by side with --class, by default one per core")
         .range(0, 1024);
     app.add_option("--seed", options->seed, "seed of the hidden tests").capture_default_str();
