@@ -22,7 +22,7 @@ void planner(Result& result) {
                       "the pools' indices as well, and holds fewer: memory.cnn_batch_planned.)",
                       between(1000, 1180, static_cast<double>(fits), {"batch", "images", 1, 0}));
     Figure figure{"memory", "Memory of the net with 420 and 1000 channels",
-                  "Weights, gradients, Adam's moments and activations as this trainer keeps them, byte by byte. Dots: "
+                  "Weights, gradients, Adam's moments and activations as this trainer keeps them, byte by byte. Marks: "
                   "the article's batches.",
                   "", ""};
     const auto of_images = [&](std::int64_t low) {
