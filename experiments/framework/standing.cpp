@@ -96,6 +96,12 @@ void correct(std::vector<Standing>& all) {
     }
 }
 
+/// What the claim's experiment multiplied in that run.
+std::optional<std::vector<UnitProducts>> products_of(const Register& all, const std::string& id) {
+    const auto run = std::ranges::find(all.runs, id.substr(0, id.find('.')), &RegisteredRun::experiment);
+    return run == all.runs.end() ? std::nullopt : run->products;
+}
+
 /// The verdicts of published runs, and the claims that they alone make.
 void add_published(const Register& runs, std::vector<Standing>& all) {
     for (const Claim& claim : runs.claims) {
@@ -105,6 +111,7 @@ void add_published(const Register& runs, std::vector<Standing>& all) {
             const auto last =
                 std::find_if(all.rbegin(), all.rend(), [&](const Standing& s) { return s.claim.id.starts_with(own); });
             row = all.insert(last.base(), Standing{claim, {{runs.seed, runs.size, claim.verdict}}});
+            row->products = products_of(runs, claim.id);
         }
         row->published = claim.verdict;
     }
@@ -166,9 +173,7 @@ std::vector<Standing> standings(std::span<const Register> registers) {
             if (without == nullptr || with == nullptr || with->kind != ClaimKind::measured) continue;
             standing.sensitivity.emplace_back(one.without, effect_of(*with, *without));
         }
-        const std::string experiment = id.substr(0, id.find('.'));
-        const auto run = std::ranges::find(rows.decides->runs, experiment, &RegisteredRun::experiment);
-        if (run != rows.decides->runs.end()) standing.products = run->products;
+        standing.products = products_of(*rows.decides, id);
         all.push_back(std::move(standing));
     }
     correct(all);
